@@ -13,6 +13,8 @@ use crate::{
     program::{DatabaseUrlArgs, block_on, close_pool},
 };
 
+/// The SQLSTATE of a missing right.
+const INSUFFICIENT_PRIVILEGE: &str = "42501";
 /// The name of the database on the service's own server.
 pub(crate) const NAME: &str = "compliance";
 /// Connections that the service's own server accepts beyond those of the service: for commands and administrators.
@@ -156,8 +158,18 @@ pub(crate) fn run_as_owner<T>(
             check_migrated(&pool).await?;
             command(&mut *pool.acquire().await?).await
         };
-        let result = result.await;
+        let result = result.await.map_err(name_owner);
         server.close(&pool).await?;
         result
     })
+}
+
+/// Says which role a command needs, if the database refused it to another one.
+fn name_owner(error: anyhow::Error) -> anyhow::Error {
+    let code = error.chain().find_map(|cause| cause.downcast_ref::<sqlx::Error>()?.as_database_error()?.code());
+    if code.is_some_and(|code| code == INSUFFICIENT_PRIVILEGE) {
+        error.context("connect as the role that owns the tables, which this command needs")
+    } else {
+        error
+    }
 }

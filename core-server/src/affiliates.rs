@@ -41,7 +41,7 @@ use crate::{
     backend::Backend,
     changes::past,
     quotas::with_memory,
-    record_pages,
+    whole_lists,
 };
 use storage::writes::Writes;
 
@@ -65,7 +65,7 @@ impl AffiliateService for Affiliates {
     type ListAffiliatesStream = BoxStream<ListAffiliatesResponse>;
 
     async fn list_affiliates(&self, request: Request<ListAffiliatesRequest>) -> Served<Self::ListAffiliatesStream> {
-        record_pages::all(&self.backend, request, |request| (None, request.changed_after, ())).await
+        whole_lists::all(&self.backend, request, |request| (None, request.changed_after, ())).await
     }
 
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Served<Affiliate> {

@@ -19,7 +19,7 @@ use crate::{
     changes::past,
     lists::{read_by_ids, too_large},
     quotas::with_memory,
-    record_pages,
+    whole_lists,
 };
 
 pub(crate) struct ComplianceCases(pub(crate) Arc<Backend>);
@@ -43,7 +43,7 @@ impl ComplianceCaseService for ComplianceCases {
         &self,
         request: Request<ListAllComplianceCasesRequest>,
     ) -> Served<Self::ListAllComplianceCasesStream> {
-        record_pages::all(&self.0, request, |it| (it.after_id, it.changed_after, filters(it))).await
+        whole_lists::all(&self.0, request, |it| (it.after_id, it.changed_after, filters(it))).await
     }
 
     async fn get_compliance_case(&self, request: Request<GetComplianceCaseRequest>) -> Served<ComplianceCase> {

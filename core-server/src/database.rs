@@ -42,12 +42,22 @@ pub async fn missing_rights(pool: &PgPool) -> Result<Vec<String>, sqlx::Error> {
     sqlx::query_scalar(MISSING_RIGHTS).bind(READ_ONLY).bind(CALLED).fetch_all(pool).await
 }
 
+/// Returns whether the pool's role owns the tables, as only migrations need.
+pub async fn is_owner(pool: &PgPool) -> Result<bool, sqlx::Error> {
+    let owns = "select pg_has_role(current_user, relowner, 'usage') from pg_class where oid = 'changes'::regclass";
+    sqlx::query_scalar(owns).fetch_one(pool).await
+}
+
 /// Maximum number of attempts, if another session changes the same rights.
 const GRANT_TRIES: u32 = 5;
 
 /// Grants a role what the service needs. The role must exist, the pool must be the owner's, and the schema must be up to date.
 pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
     let error = |source| DatabaseError::Grant { role: role.to_owned(), source };
+    let owns = "select (relowner = to_regrole(quote_ident($1))) is true from pg_class where oid = 'changes'::regclass";
+    if sqlx::query_scalar(owns).bind(role).fetch_one(owner).await.map_err(error)? {
+        return Err(DatabaseError::GrantToOwner { role: role.to_owned() });
+    }
     let grants: Vec<String> =
         sqlx::query_scalar(GRANTS).bind(role).bind(READ_ONLY).bind(CALLED).fetch_all(owner).await.map_err(error)?;
     // As a block, they are one transaction, so a running service never lacks a right. The lock prevents two grants at the same time.

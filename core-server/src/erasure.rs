@@ -11,7 +11,7 @@ use compliance_api::{
     v1::{EraseAffiliateRequest, EraseAffiliateResponse, erasure_service_server::ErasureService},
 };
 use sqlx::{AssertSqlSafe, PgConnection};
-use storage::{database::Connections, error::is_contention, statement};
+use storage::{database::Connections, error::is_contention, statement_context};
 use tonic::{Request, Response};
 
 use self::step::{COMMAND, Entries, Step, begin, delete, redact, retried, step};
@@ -19,7 +19,7 @@ pub use self::step::{ERASED_RECORDS, ErasureError};
 use crate::{
     access::{Served, accept},
     backend::Backend,
-    record_query::revisions,
+    record_sql::revisions,
 };
 
 /// Erases an affiliate with its URLs and cases.
@@ -76,7 +76,7 @@ impl ErasureService for Erasures {
         let permit = self.0.queues.updated_affiliates.all(company_id).await?;
         let erase = |pool: Connections, _| async move {
             let is_whole = |erased: &Erased| matches!(erased, Ok(Some(Step { is_whole: true, .. })));
-            let by = statement::writer();
+            let by = statement_context::writer();
             let erase = async |connection: &mut PgConnection| {
                 if let Some(revisions) = revisions
                     && let Some(other) = other_revision(connection, company_id, id, revisions).await?

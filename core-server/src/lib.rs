@@ -16,22 +16,22 @@ pub mod doctor;
 pub mod erasure;
 mod gauges;
 mod lists;
+mod message_streams;
 mod monitoring;
 mod overview;
 mod quotas;
-mod record_pages;
-mod record_query;
+mod record_sql;
 mod schema;
 mod search;
-pub mod serve;
+pub mod server;
 mod settings;
-mod streams;
 mod urls;
 mod webhooks;
+mod whole_lists;
 
 pub use company_limits::{CompanyLimit, Limit};
 pub use schema::{list_statements, read_statements, scan_statements, write_statements};
-pub use serve::{Core, CoreService, StartError, unready};
+pub use server::{Core, CoreService, StartError, unready};
 pub use settings::{CoreSettings, GrpcConnections, WebhookSettings};
 pub use storage::table::SchemaError;
 
@@ -42,9 +42,9 @@ pub mod limits {
         changes::{CHANGED_ENTRIES, CHANGED_ROWS},
         erasure::{ERASED_RECORDS, ERASED_ROWS},
         lists::PART,
+        message_streams::MESSAGE_BYTES,
         quotas::{CALL_SHARE, HEAVY_ITEMS, OPEN_STREAMS, WATCHERS_OF_A_COMPANY},
-        record_pages::{MESSAGE_RECORDS, PAGE_RECORDS},
-        streams::MESSAGE_BYTES,
         urls::FEW_URLS,
+        whole_lists::{MESSAGE_RECORDS, PAGE_RECORDS},
     };
 }

@@ -3,13 +3,11 @@
 //! A list is divided into buckets, and a table has the count of each. Totals are sums of counts. A page is found in an index, with an offset.
 
 mod description;
-mod statement;
-mod statements;
-mod whole;
+mod page_sql;
+mod queries;
+mod scans;
 
 pub(crate) use description::{Asked, Comparison, Filter, List, PageQuery, Part, Sort, Value, day, days};
-pub use statements::PART;
-pub(crate) use statements::{
-    Records, Source, Statements, by_ids, by_key, by_keys, read_by_ids, read_records, too_large,
-};
-pub(crate) use whole::{PageOfRecords, RecordPage, chosen, page};
+pub use queries::PART;
+pub(crate) use queries::{Records, Source, Statements, by_ids, by_key, by_keys, read_by_ids, read_records, too_large};
+pub(crate) use scans::{PageOfRecords, RecordPage, chosen, page};

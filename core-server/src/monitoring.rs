@@ -47,8 +47,8 @@ use crate::{
     access::{Served, accept, caller},
     backend::Backend,
     lists::RecordPage as _,
-    record_pages,
-    streams::serve_chunks,
+    message_streams::serve_chunks,
+    whole_lists,
 };
 
 #[derive(Clone)]
@@ -86,7 +86,7 @@ impl MonitoringService for Monitoring {
     }
 
     async fn export_urls(&self, request: Request<ExportUrlsRequest>) -> Served<Self::ExportUrlsStream> {
-        record_pages::all(&self.0.backend, request, |request| (request.after_url_id, request.changed_after, ())).await
+        whole_lists::all(&self.0.backend, request, |request| (request.after_url_id, request.changed_after, ())).await
     }
 
     async fn record_infractions(
@@ -124,7 +124,7 @@ impl MonitoringService for Monitoring {
     }
 
     async fn export_cases(&self, request: Request<ExportCasesRequest>) -> Served<Self::ExportCasesStream> {
-        record_pages::all(&self.0.backend, request, |request| (request.after_case_id, request.changed_after, ())).await
+        whole_lists::all(&self.0.backend, request, |request| (request.after_case_id, request.changed_after, ())).await
     }
 
     async fn update_case(&self, request: Request<UpdateCaseRequest>) -> Served<UpdateCaseResponse> {

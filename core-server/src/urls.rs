@@ -34,9 +34,9 @@ use crate::{
     backend::Backend,
     changes::past,
     lists::{PART, Source, read_by_ids, too_large},
+    message_streams::timeout_of,
     quotas::with_memory,
-    record_pages,
-    streams::timeout_of,
+    whole_lists,
 };
 
 pub(crate) struct ComplianceUrls {
@@ -88,7 +88,7 @@ impl ComplianceUrlService for ComplianceUrls {
         &self,
         request: Request<ListAllComplianceUrlsRequest>,
     ) -> Served<Self::ListAllComplianceUrlsStream> {
-        record_pages::all(&self.backend, request, |it| (it.after_id, it.changed_after, filters(it))).await
+        whole_lists::all(&self.backend, request, |it| (it.after_id, it.changed_after, filters(it))).await
     }
 
     async fn get_compliance_url(&self, request: Request<GetComplianceUrlRequest>) -> Served<ComplianceUrl> {

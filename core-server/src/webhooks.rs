@@ -6,7 +6,6 @@ mod deliver;
 mod dispatch;
 mod endpoint;
 mod message;
-mod permits;
 mod send;
 
 use std::{
@@ -31,7 +30,7 @@ use sqlx::{PgConnection, Postgres, postgres::PgArguments, query::QueryAs, query_
 use storage::{
     database::{self, Connections},
     error::{from_database, is_contention},
-    statement::writer,
+    statement_context::writer,
 };
 use tonic::{Request, Response};
 

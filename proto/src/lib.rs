@@ -6,9 +6,6 @@
 pub mod batch_read;
 pub mod catalogue;
 pub mod client;
-#[cfg(test)]
-#[path = "tests/client_crate.rs"]
-mod client_crate;
 pub mod country;
 pub mod csv_cell;
 pub mod description;

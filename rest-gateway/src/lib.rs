@@ -17,15 +17,15 @@ mod remote;
 mod route;
 mod router;
 mod routes;
-mod serve;
+mod server;
 mod settings;
 mod sign_in;
-mod stream;
+mod streamed;
 
 pub use content::{FILE_OPTIONS, FILES};
 pub use remote::{CoreChannel, RemoteError, connect, remote};
 pub use route::Route;
 pub use router::{ROUTES, router, unready};
-pub use serve::serve;
+pub use server::serve;
 pub use settings::{RestConnections, Settings};
 pub use sign_in::{ConsoleSignIn, SentToken};

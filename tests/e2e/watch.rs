@@ -343,7 +343,12 @@ async fn connections_of_the_core_grow_old_without_harm() {
     while started.elapsed() < age * 8 {
         changes += 1;
         add(&service.pool, company, changes..=changes).await;
-        grpc.clone().changes.list_changes(ListChangesRequest::default()).await.unwrap();
+        let list = async || grpc.clone().changes.list_changes(ListChangesRequest::default()).await;
+        if let Err(status) = list().await {
+            // The library has sent the call on a connection that it had just been told to leave. Other libraries repeat it themselves.
+            assert!(format!("{status:?}").contains("GoAway(b\"\", NO_ERROR, Remote)"), "{status:?}");
+            list().await.unwrap();
+        }
         let body = format!(r#"{{"urls":[{{"url":"https://b.example/{changes}"}}]}}"#);
         assert_eq!(remote.post("/urls", body).await.status, 201);
         tokio::time::sleep(Duration::from_millis(20)).await;

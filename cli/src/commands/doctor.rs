@@ -20,7 +20,7 @@ use compliance_api::{
     v1::{CheckAccessRequest, access_service_client::AccessServiceClient},
 };
 use core_server::{
-    database::{DatabaseError, check_migrated, missing_rights},
+    database::{DatabaseError, check_migrated, is_owner, missing_rights},
     doctor::{self, Months},
 };
 use embedded_postgres::{Installation, check_data_dir, has_cluster};
@@ -321,7 +321,7 @@ async fn ask(args: &DoctorArgs, server: &DatabaseServer, findings: &mut Findings
     findings.add("schema", schema, "see docs/operations/upgrade.md; only migrations may change the schema");
     if is_current {
         let next_step = "run `compliance migrate --service-role ROLE` as the role that owns the tables";
-        findings.add("rights", rights(&missing_rights(&pool).await?), next_step);
+        findings.add("rights", rights(&missing_rights(&pool).await?, is_owner(&pool).await?), next_step);
         let found = retention(&doctor::months(&pool).await?, args.core.core.change_retention);
         let next_step = "run `compliance migrate --change-retention DAYS` as the owner; check that a core runs: for the task `retention`, its log names the reason";
         findings.add("retention", found, next_step);
@@ -340,10 +340,15 @@ async fn schema(pool: &PgPool) -> Found {
     ok("the schema is up to date")
 }
 
-fn rights(missing: &[String]) -> Found {
+fn rights(missing: &[String], is_owner: bool) -> Found {
     let named = missing.iter().take(NAMED_RIGHTS).map(String::as_str).collect::<Vec<_>>().join(", ");
     ensure!(missing.is_empty(), "the role lacks {}: {named}", missing.len());
-    ok("the role has all rights that the service needs")
+    let found = if is_owner {
+        "the role owns the tables, so the service could change the record of changes"
+    } else {
+        "the role has all rights that the service needs"
+    };
+    warn_if(is_owner, found)
 }
 
 /// Checks whether a core keeps changes long enough, and creates and drops months in time.

@@ -7,7 +7,7 @@ use core_server::database::{self, Target};
 
 use super::{
     failure::{InvalidSetting, named},
-    hidden::{Hidden, from_value_or_file, read},
+    secret_values::{Hidden, from_value_or_file, read},
 };
 
 /// The database that a program works on.

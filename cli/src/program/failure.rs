@@ -8,7 +8,6 @@ use std::{
 };
 
 use core_server::database::{DatabaseError, error_text};
-use sqlx::postgres::PgDatabaseError;
 
 use crate::program::configuration::WRONG_SETTING;
 
@@ -78,9 +77,9 @@ fn is_wrong_setting(error: &anyhow::Error) -> bool {
 
 /// Returns the error followed by its causes. A cause that the text already contains is left out.
 pub(crate) fn describe(error: &anyhow::Error) -> String {
-    // The text of a database's error is that of its cause.
-    let is_repeated = |cause: &&(dyn Error + 'static)| !cause.is::<PgDatabaseError>();
-    let mut texts = error.chain().filter(is_repeated).map(|cause| match cause.downcast_ref() {
+    // The text of a database's error is that of its causes.
+    let end = error.chain().position(<dyn Error>::is::<sqlx::Error>).map_or(usize::MAX, |at| at + 1);
+    let mut texts = error.chain().take(end).map(|cause| match cause.downcast_ref() {
         Some(error) => error_text(error),
         None => cause.to_string(),
     });

@@ -19,9 +19,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     failure::{InvalidSetting, named},
-    hidden::{Hidden, from_value_or_file},
     key_set,
-    life::unix_now,
+    process::unix_now,
+    secret_values::{Hidden, from_value_or_file},
 };
 
 /// Maximum wait after a failed attempt: until it succeeds, revoked keys may stay in use.

@@ -7,7 +7,7 @@ use std::{
     process::Stdio,
 };
 
-use embedded_postgres::{ADMIN_ROLE, Cluster, SERVICE_ROLE};
+use embedded_postgres::{ADMIN_ROLE, Cluster, OWNER_ROLE, SERVICE_ROLE};
 use nix::{sys::signal::Signal, unistd::Uid};
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use serde_json::Value;
@@ -61,9 +61,10 @@ fn a_given_database_is_checked() {
     let data = DataDir::new();
     let (status, findings) = doctor(&data, &["--database-url", &programs.database()]);
     assert_eq!(status, Some(0), "{findings:#?}");
-    for check in ["database", "schema", "rights", "retention", "connections"] {
+    for check in ["database", "schema", "retention", "connections"] {
         assert_eq!(state(&findings, check), "ok", "{findings:#?}");
     }
+    assert_eq!(state(&findings, "rights"), "warning", "the URL is the owner's");
     let empty = programs.database().replace("/given", "/postgres");
     let (status, findings) = doctor(&data, &["--database-url", &empty]);
     assert_eq!((status, state(&findings, "schema")), (Some(3), "problem"), "{findings:#?}");
@@ -75,6 +76,25 @@ fn a_given_database_is_checked() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("postgres://a:b@{}/c", silent.local_addr().unwrap());
     assert_eq!(state(&doctor(&data, &["--database-url", &url]).1, "database"), "problem");
+}
+
+#[test]
+fn errors_name_the_role_that_a_command_needs() {
+    let programs = Programs::new();
+    let data = DataDir::new();
+    let run = |arguments: &[&str]| {
+        let (status, _, errors) = output(compliance(&data).args(arguments));
+        (status.code(), errors)
+    };
+    let (owner, service) = (programs.database(), programs.service_database());
+    let grant = ["migrate", "--database-url", &owner, "--service-role"];
+    let (status, errors) = run(&[&grant[..], &[OWNER_ROLE]].concat());
+    assert!(status == Some(2) && errors.contains("the role compliance owns the tables"), "{errors}");
+    assert_eq!(run(&[&grant[..], &[SERVICE_ROLE]].concat()).0, Some(0));
+    let (status, errors) = run(&["restored", "--database-url", &service]);
+    assert!(status == Some(1) && errors.contains("connect as the role that owns the tables"), "{errors}");
+    // The line of PostgreSQL's source helps nobody.
+    assert!(errors.contains("SQLSTATE 42501") && !errors.contains("at line"), "{errors}");
 }
 
 /// Its version is correct, but a core would reject it or fail at its first write.

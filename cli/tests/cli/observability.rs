@@ -237,7 +237,9 @@ fn a_trace_leads_from_the_client_to_the_statement() {
     let tracing = ["--otlp-endpoint", &address, "--trace-ratio", "0"];
     let core = Service::start_as(programs.core(&tracing).env("OTEL_BSP_SCHEDULE_DELAY", "100"));
     let gateway = programs.gateway_of(&[core.grpc], &tracing);
-    let gateway = Service::start_as({ gateway }.env("OTEL_BSP_SCHEDULE_DELAY", "100"));
+    let gateway = Service::start_as(
+        { gateway }.envs([("OTEL_BSP_SCHEDULE_DELAY", "100"), ("OTEL_SERVICE_NAME", "gateway of partners")]),
+    );
     let get = |path: &str, context: &str| {
         let token = token();
         let traced = format!("traceparent: {context}\r\nAuthorization: Bearer {token}");
@@ -261,7 +263,7 @@ fn a_trace_leads_from_the_client_to_the_statement() {
         let route = format!("GET {}", path.replace("/1", "/{id}"));
         let spans = collector.wait_for(&trace_id, &[&*route, operation, "statement"]);
         let span = |service: &str, name: &str| span_of(&spans, service, name);
-        let of_gateway = span("compliance-gateway", &route);
+        let of_gateway = span("gateway of partners", &route);
         let of_core = span("compliance-core", operation);
         let of_statement = span("compliance-core", "statement");
         assert_eq!(of_gateway.parent_span_id, [0, 0, 0, 0, 0, 0, 0, 0xaa], "{path}");

@@ -7,15 +7,6 @@ mod request;
 mod retries;
 mod status;
 mod token;
-/// The contract's messages, and plain clients of its services.
-#[allow(
-    missing_docs,
-    unused_qualifications,
-    clippy::pedantic,
-    clippy::doc_lazy_continuation,
-    reason = "generated: the generators add items without comments"
-)]
-#[rustfmt::skip]
 pub mod v1;
 
 pub use builder::Builder;

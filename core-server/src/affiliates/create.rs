@@ -20,7 +20,7 @@ use crate::backend::Backend;
 use storage::{
     database::{Connections, Session},
     error::{is_contention, is_disconnected, is_exhausted, is_lock_timeout_of_write, is_unique_violation},
-    statement,
+    statement_context,
     table::{self, Layouts},
     template::fill,
     writes::Write,
@@ -61,7 +61,7 @@ pub(super) async fn create(
             return Ok(ids.into_iter().map(Created::with_id).collect());
         }
         let pool = pool.of_company(company_id).creating(valid.len());
-        let mut created = insert(&layouts, valid, vec![statement::writer()]).fetch_all(&pool).await?;
+        let mut created = insert(&layouts, valid, vec![statement_context::writer()]).fetch_all(&pool).await?;
         name_holders(valid, &mut created);
         Ok(created)
     };

@@ -9,7 +9,7 @@ use compliance_api::{
 };
 use storage::table::{Attribute, Composite};
 
-use crate::record_query::revisions;
+use crate::record_sql::revisions;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Input {

@@ -17,7 +17,7 @@ use storage::{
 
 use crate::{
     lists::{self, RecordPage, Records, Source, read_by_ids, read_records},
-    record_query::Place,
+    record_sql::Place,
     search,
 };
 

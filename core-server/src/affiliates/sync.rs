@@ -29,7 +29,7 @@ use super::{create::create_identified, in_order::Applied, input::Input, update::
 use crate::{
     access::{Served, accept},
     backend::Backend,
-    streams::{Chunks, serve_chunks},
+    message_streams::{Chunks, serve_chunks},
 };
 
 impl Roster {

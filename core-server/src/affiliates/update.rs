@@ -23,7 +23,7 @@ use storage::{
     deadline::check_caller,
     error::{from_database, is_contention},
     limits::MAX_TRIES,
-    statement,
+    statement_context,
     table::{self, Layouts},
     template::fill,
 };
@@ -257,7 +257,7 @@ async fn run<I: Borrow<Input>>(
     changes: &[I],
 ) -> Result<Vec<Outcome>, sqlx::Error> {
     let query = sqlx::query_as(*UPDATE).bind(company_id).bind(INPUT.batch(&layouts, changes)).bind(anchor);
-    let query = query.bind(statement::writer());
+    let query = query.bind(statement_context::writer());
     query.fetch_all(executor).await
 }
 

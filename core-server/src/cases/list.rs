@@ -24,7 +24,7 @@ use crate::{
     lists::{
         Asked, Comparison, Filter, List, PageOfRecords, PageQuery, Part, RecordPage, Sort, Statements, Value, day, days,
     },
-    record_query::{Place, own_names, read_infractions},
+    record_sql::{Place, own_names, read_infractions},
 };
 
 pub(crate) static LIST: List<ListComplianceCasesRequest> = List {

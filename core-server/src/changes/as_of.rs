@@ -22,7 +22,7 @@ use crate::{
     cases,
     lists::{Records, read_records},
     quotas::{QueueClass, with_memory},
-    record_query::{Place, RecordQuery},
+    record_sql::{Place, RecordQuery},
     urls,
 };
 

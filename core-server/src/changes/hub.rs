@@ -1,11 +1,11 @@
-//! The shared part of watches. One statement reads the positions of all watched companies (on Citus, of a node's companies). One page is
-//! read for all watchers of a company.
+//! The shared part of watches. One statement reads the positions of all watched companies (on Citus, of one company). One page is read for
+//! all watchers of a company.
 //!
 //! Positions are polled. `NOTIFY` would lock the whole database at each commit, and `LISTEN` needs its own session, which a pooler does not
 //! provide. Nothing runs while nobody watches.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicI64, Ordering},
@@ -20,7 +20,7 @@ use compliance_api::{
 };
 use storage::{
     database::{self, Connections},
-    statement::StatementContext,
+    statement_context::StatementContext,
 };
 use telemetry::background::{self, Task};
 use tokio::{
@@ -28,27 +28,26 @@ use tokio::{
     task::JoinHandle,
     time::{Instant, sleep, timeout},
 };
-use tokio_util::task::AbortOnDropHandle;
 
 use super::feed;
 use crate::{
     backend::Backend,
     lists::{PART, Source},
+    message_streams::MESSAGE_STALLED,
     quotas::QueueClass,
-    streams::MESSAGE_STALLED,
 };
 
 /// Maximum number of changes on a shared page.
 const WATCH_PAGE: i64 = 1000;
 /// How often the positions of watched companies are read. On average, a watch notices a commit after half this time.
-const WATCH_INTERVAL: Duration = Duration::from_millis(10);
+const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum time between two reads, while the database is slow or does not respond.
 pub(super) const LONGEST_WATCH_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of watches of a company that read their first page at the same time. The others wait: after a restart, many clients
 /// reconnect together.
 const FIRST_PAGES: usize = 16;
 
-/// Reads the last positions of several companies, but no records. On Citus, all of them are on one node.
+/// Reads the last positions of several companies, but no records.
 const POSITIONS: &str = "select company_id, position from change_positions where company_id = any($1::bigint[])";
 
 /// Changes that follow a position.
@@ -123,57 +122,41 @@ impl Hub {
 
     /// Reads the positions of all watched companies repeatedly, until nobody watches.
     async fn poll(self: Arc<Self>, task: Arc<Task>) {
-        // Reads in progress, with their companies. A company is in one of them at a time.
-        let mut reads = Vec::<(HashSet<i64>, AbortOnDropHandle<()>)>::new();
-        loop {
-            sleep(WATCH_INTERVAL).await;
-            reads.retain(|(_, read)| !read.is_finished());
-            let companies: Vec<i64> = {
-                let watched = &mut *self.watched();
-                watched.companies.retain(|_, company| company.upgrade().inspect(|it| it.drop_old_page()).is_some());
-                if watched.companies.is_empty() {
-                    watched.poll = None;
-                    return;
-                }
-                watched.companies.keys().copied().collect()
-            };
+        let mut has_failed = false;
+        while let Some(companies) = self.watched_companies() {
+            let start = Instant::now();
             for part in self.backend.pool.divided(companies, |id| *id) {
-                if !part.iter().any(|id| reads.iter().any(|(companies, _)| companies.contains(id))) {
-                    let companies = part.iter().copied().collect();
-                    let read = StatementContext::of("positions of changes").run(Arc::clone(&self).read_positions(part));
-                    #[allow(clippy::disallowed_methods, reason = "it is one read, whose failure its readers see")]
-                    reads.push((companies, AbortOnDropHandle::new(tokio::spawn(read))));
+                let pool = self.backend.pool.of_company(part.first().copied().unwrap_or_default());
+                let read = async |pool: Connections| {
+                    sqlx::query_as::<_, (i64, i64)>(POSITIONS).bind(&part).fetch_all(&pool).await
+                };
+                match database::short_read(&pool, read).await {
+                    Ok(positions) => {
+                        has_failed = false;
+                        self.found(&part, &positions.into_iter().collect());
+                    }
+                    Err(error) if !std::mem::replace(&mut has_failed, true) => tracing::warn!(
+                        "cannot read positions of changes; watches get no changes until this succeeds: {error}"
+                    ),
+                    Err(_) => {}
                 }
             }
             task.succeeded();
+            // A slow database spends at most half its time on these reads.
+            let pause = if has_failed { LONGEST_WATCH_INTERVAL } else { start.elapsed() };
+            sleep(pause.clamp(WATCH_INTERVAL, LONGEST_WATCH_INTERVAL)).await;
         }
     }
 
-    /// Reads the positions of companies. Retries while one of them is watched.
-    async fn read_positions(self: Arc<Self>, companies: Vec<i64>) {
-        let pool = self.backend.pool.of_company(companies.first().copied().unwrap_or_default());
-        let mut has_failed = false;
-        while companies.iter().any(|id| self.watched().companies.contains_key(id)) {
-            let start = Instant::now();
-            let read = async |pool: Connections| {
-                sqlx::query_as::<_, (i64, i64)>(POSITIONS).bind(&companies).fetch_all(&pool).await
-            };
-            match database::short_read(&pool, read).await {
-                Ok(positions) => {
-                    self.found(&companies, &positions.into_iter().collect());
-                    // A slow database spends at most half its time on these reads.
-                    return sleep(start.elapsed().min(LONGEST_WATCH_INTERVAL)).await;
-                }
-                Err(error) => {
-                    if !std::mem::replace(&mut has_failed, true) {
-                        tracing::warn!(
-                            "cannot read positions of changes; watches get no changes until this succeeds: {error}"
-                        );
-                    }
-                    sleep(LONGEST_WATCH_INTERVAL).await;
-                }
-            }
+    /// Returns the companies that somebody watches. Without any, the next watcher begins to poll.
+    fn watched_companies(&self) -> Option<Vec<i64>> {
+        let watched = &mut *self.watched();
+        watched.companies.retain(|_, company| company.upgrade().inspect(|it| it.drop_old_page()).is_some());
+        if watched.companies.is_empty() {
+            watched.poll = None;
+            return None;
         }
+        Some(watched.companies.keys().copied().collect())
     }
 
     fn found(self: &Arc<Self>, companies: &[i64], positions: &HashMap<i64, i64>) {

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use storage::{database::Connections, error::is_lock_timeout, statement::StatementContext};
+use storage::{database::Connections, error::is_lock_timeout, statement_context::StatementContext};
 use telemetry::background::Task;
 
 /// Number of attempts per interval while another session has a lock.

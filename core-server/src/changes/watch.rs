@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     access::{accept, caller, time_left},
-    streams::{self, MESSAGE_BYTES, MESSAGE_STALLED, Messages, timeout_of},
+    message_streams::{self, MESSAGE_BYTES, MESSAGE_STALLED, Messages, timeout_of},
 };
 use storage::limits::COPIES;
 
@@ -48,7 +48,7 @@ pub(super) async fn watch(
     let first = hub.first(&company, after, &types).await?;
     let seen = ListChangesResponse { position: first.after, ..ListChangesResponse::default() };
     let (hub, shutdown) = (Arc::clone(hub), http_server::closing());
-    Ok(streams::respond(open, deadline.min(expiry), async move |messages| {
+    Ok(message_streams::respond(open, deadline.min(expiry), async move |messages| {
         let mut watcher =
             Watcher { hub, company, positions, known: None, types, sees_writers, seen, sent: None, messages };
         Err(tokio::select! {

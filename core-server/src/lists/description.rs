@@ -4,7 +4,7 @@ use compliance_api::v1::{PageMeta, SortDirection};
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
 use time::{Date, OffsetDateTime, format_description::well_known::Iso8601};
 
-use crate::record_query::RecordQuery;
+use crate::record_sql::RecordQuery;
 
 /// A list of a company's records, for requests of the type `Q`.
 pub(crate) struct List<Q: 'static> {

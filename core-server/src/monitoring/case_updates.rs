@@ -19,7 +19,7 @@ use prost_types::FieldMask;
 use storage::{
     database::Connections,
     error::is_contention,
-    statement,
+    statement_context,
     table::{Attribute, Composite, Layouts},
 };
 
@@ -30,7 +30,7 @@ use super::{
     incidents::{self, Incident},
     names::CompanyNames,
 };
-use crate::{access::no_violations, record_query::revisions};
+use crate::{access::no_violations, record_sql::revisions};
 
 // The statements contain these IDs as numbers.
 
@@ -145,7 +145,7 @@ async fn apply(
             only,
             not,
             revisions.as_deref(),
-            statement::writer()
+            statement_context::writer()
         );
         async move { update.fetch_one(&pool).await }
     };

@@ -21,9 +21,9 @@ use super::context::CompanyWriter;
 use crate::{
     cases,
     lists::{PART, RecordPage, chosen, page},
-    record_pages::PAGE_RECORDS,
-    record_query::Place,
+    record_sql::Place,
     urls,
+    whole_lists::PAGE_RECORDS,
 };
 
 /// URLs of the company $1 with IDs above $2, at most $3.

@@ -8,7 +8,7 @@ use compliance_api::{
     v1::{AttachIncidentsRequest, DetachIncidentsRequest, IncidentInput, IncidentKey, IncidentResult, IncidentType},
 };
 use storage::{
-    statement,
+    statement_context,
     table::{Attribute, Composite},
 };
 
@@ -154,7 +154,7 @@ pub(super) async fn attach(
                 case_id,
                 batch as _,
                 MAX_INCIDENTS,
-                statement::writer()
+                statement_context::writer()
             );
             let pool = pool.creating(incidents.len());
             async move { attached.fetch_all(&pool).await }
@@ -202,7 +202,7 @@ pub(super) async fn detach(
             company.id,
             case_id,
             batch as _,
-            statement::writer()
+            statement_context::writer()
         );
         async move { detach.fetch_all(&pool).await }
     });

@@ -20,7 +20,7 @@ use super::{
 use crate::urls::identity;
 use storage::{
     database::Connections,
-    statement,
+    statement_context,
     table::{Attribute, Composite, Layouts},
 };
 
@@ -71,7 +71,7 @@ pub(super) async fn apply(
     let (valid, checked) = check_all(infractions, |violations, item| Infraction::new(&names, violations, item));
     let infractions = valid.as_slice();
     let write = |pool: Connections, layouts: Arc<Layouts>| async move {
-        let (batch, writer) = (INPUT.batch(&layouts, infractions), statement::writer());
+        let (batch, writer) = (INPUT.batch(&layouts, infractions), statement_context::writer());
         match action {
             Action::Record => {
                 let record = sqlx::query_file_as!(

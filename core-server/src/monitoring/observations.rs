@@ -15,7 +15,7 @@ use compliance_api::{
 use storage::{
     database,
     error::from_database,
-    statement,
+    statement_context,
     table::{Attribute, Composite},
 };
 
@@ -26,7 +26,7 @@ use super::{
     items::{Checked, Outcome, check_all},
     names::CompanyNames,
 };
-use crate::{streams::Chunks, urls::identity};
+use crate::{message_streams::Chunks, urls::identity};
 
 /// The field that identifies the URL.
 const URL: &str = "url";
@@ -235,7 +235,7 @@ async fn save(company: CompanyWriter<'_>, rows: Vec<&Row>) -> Result<Vec<Option<
             "src/monitoring/observations/save.sql",
             company.id,
             batch as _,
-            statement::writer()
+            statement_context::writer()
         );
         let new_records = rows.iter().map(|row| row.infractions.len()).sum::<usize>().max(rows.len());
         async move {

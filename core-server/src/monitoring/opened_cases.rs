@@ -19,7 +19,7 @@ use super::{
     items::{Outcome, check_all},
     names::CompanyNames,
 };
-use storage::statement;
+use storage::statement_context;
 
 /// The message for a request ID that has opened a case with other content.
 const REQUEST_ID_REUSED: &str = "This request_id has already opened a case with other content.";
@@ -83,7 +83,7 @@ pub(super) async fn open<R: From<Outcome>>(
                 "src/monitoring/cases/open.sql",
                 company.id,
                 batch as _,
-                statement::writer(),
+                statement_context::writer(),
                 &exported
             );
             let incidents = changes.iter().map(|change| change.incidents.len()).sum();

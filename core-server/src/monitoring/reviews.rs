@@ -14,7 +14,7 @@ use prost_types::FieldMask;
 use storage::{
     database::Connections,
     error::is_contention,
-    statement,
+    statement_context,
     table::{Attribute, Composite, Layouts},
 };
 
@@ -24,7 +24,7 @@ use super::{
     infractions::{self, Infraction},
     names::CompanyNames,
 };
-use crate::{access::no_violations, record_query::revisions};
+use crate::{access::no_violations, record_sql::revisions};
 
 /// The field with the infractions, which are separate records.
 const INFRACTIONS: &str = "infractions";
@@ -75,7 +75,7 @@ pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest
             id,
             batch as _,
             replaces_infractions,
-            statement::writer(),
+            statement_context::writer(),
             revisions.as_deref()
         );
         async move { statement.fetch_optional(&pool).await }

@@ -15,7 +15,7 @@ use super::{
     names::CompanyNames,
 };
 use storage::{
-    statement,
+    statement_context,
     table::{Attribute, Composite},
 };
 
@@ -64,7 +64,7 @@ pub(super) async fn add(
                 Vocabulary::InfractionName as i16,
                 Vocabulary::InfractionType as i16,
                 MAX_OWN_NAMES,
-                statement::writer()
+                statement_context::writer()
             );
             // A name may also need a type.
             let pool = pool.creating(2 * names.len());

@@ -10,7 +10,7 @@ use sqlx::{Postgres, postgres::PgArguments, query::QueryScalar};
 use storage::{
     database::{self, Connections, Session},
     error::{from_database, is_contention},
-    statement,
+    statement_context,
     table::Layouts,
     writes::{Write, Writes},
 };
@@ -48,7 +48,7 @@ pub(super) async fn add(
         let urls = urls.as_slice();
         let insert = |pool: Connections, _| async move {
             let pool = pool.of_company(company_id).creating(urls.len());
-            insert(urls, &[statement::writer()]).fetch_all(&pool).await
+            insert(urls, &[statement_context::writer()]).fetch_all(&pool).await
         };
         backend.queues.urls.one(company_id).await?.write(&backend.pool, is_contention, insert).await?
     };

@@ -29,13 +29,13 @@ use super::list::{STATEMENTS, read};
 use crate::{
     backend::Backend,
     lists::PART,
-    streams::{self, Messages},
+    message_streams::{self, Messages},
 };
 use storage::{
     database::{self, Connections, size},
     error::from_database,
     limits::COPIES,
-    statement::Watch,
+    statement_context::Watch,
     table::Reader,
 };
 
@@ -65,7 +65,7 @@ impl LargePage {
         // The part of a record that arrives before its size is known.
         let mut arriving = self.backend.quotas.memory.reservation(Some(self.company_id));
         arriving.grow(PART)?;
-        let mut response = streams::respond(open, deadline, async move |sender| self.send(&sender).await);
+        let mut response = message_streams::respond(open, deadline, async move |sender| self.send(&sender).await);
         response.extensions_mut().insert(ResponseMemory::new(arriving));
         Ok(response)
     }

@@ -27,7 +27,7 @@ use crate::{
         Asked, Comparison, Filter, List, PageOfRecords, PageQuery, Part, RecordPage, Records, Sort, Source, Statements,
         Value, day, days, read_records,
     },
-    record_query::{Place, own_names, read_infractions},
+    record_sql::{Place, own_names, read_infractions},
     search,
 };
 

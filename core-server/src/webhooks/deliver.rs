@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use admission::Count;
 use compliance_api::{
     error::Error,
     v1::{Change, ListChangesRequest},
@@ -19,18 +20,14 @@ use time::OffsetDateTime;
 use super::{
     endpoint::{CLAIM, Endpoint, FINISH, FIX, PASS, RESTORED},
     message::{Message, fitting, new_id},
-    permits::Permit,
-    send::{Attempt, Sender},
+    send::{Attempt, Sender, WEBHOOK_TIMEOUT},
 };
-use crate::{
-    backend::Backend,
-    changes,
-    lists::Source,
-    webhooks::{permits::WEBHOOK_SLOW, send::WEBHOOK_TIMEOUT},
-};
+use crate::{backend::Backend, changes, lists::Source};
 
-/// Messages to one webhook before another webhook gets the permit.
+/// Messages to one webhook before another webhook is served.
 const WEBHOOK_MESSAGES: usize = 16;
+/// After this time, a webhook with more messages waits for others.
+const WEBHOOK_TURN: Duration = Duration::from_millis(500);
 /// Maximum number of changes in a message.
 const WEBHOOK_CHANGES: i64 = 100;
 /// Maximum size of their rows, in bytes. The first change is sent in any case.
@@ -60,22 +57,24 @@ pub(super) struct Delivery {
     pub(super) sender: Sender,
     pub(super) company_id: i64,
     pub(super) id: i64,
+    /// Counts the delivery among those in progress.
+    pub(super) _count: Count,
 }
 
 impl Delivery {
     /// Delivers some messages. After a database error, the lease expires.
-    pub(super) async fn run(self, mut permit: Permit) {
+    pub(super) async fn run(self) {
         let start = Instant::now();
         for _ in 0..WEBHOOK_MESSAGES {
-            match self.deliver_one(&mut permit).await {
-                Ok(true) if start.elapsed() < WEBHOOK_SLOW => {}
+            match self.deliver_one().await {
+                Ok(true) if start.elapsed() < WEBHOOK_TURN => {}
                 _ => break,
             }
         }
     }
 
     /// Delivers one message. Returns whether the position has moved.
-    async fn deliver_one(&self, permit: &mut Permit) -> Result<bool, Error> {
+    async fn deliver_one(&self) -> Result<bool, Error> {
         let start = Instant::now();
         let Some(endpoint) = self.claim().await? else { return Ok(false) };
         let endpoint = &endpoint;
@@ -116,7 +115,7 @@ impl Delivery {
             // Another core can lease the webhook before the attempt ends.
             return Ok(false);
         }
-        self.send(permit, endpoint, position, &page.changes).await
+        self.send(endpoint, position, &page.changes).await
     }
 
     async fn claim(&self) -> Result<Option<Endpoint>, Error> {
@@ -143,19 +142,13 @@ impl Delivery {
         find.fetch_one(&self.backend.pool).await.map_err(from_database)
     }
 
-    async fn send(
-        &self,
-        permit: &mut Permit,
-        endpoint: &Endpoint,
-        position: i64,
-        changes: &[Change],
-    ) -> Result<bool, Error> {
+    async fn send(&self, endpoint: &Endpoint, position: i64, changes: &[Change]) -> Result<bool, Error> {
         let message_id = endpoint.message_id.clone().unwrap_or_default();
         let restored = self.restored(endpoint.message_after, position).await?;
         let message = Message::of_changes(message_id, endpoint.message_after, position, restored, changes);
         let message = message.map_err(|_| Error::internal())?;
         let bytes = message.body.len();
-        let mut attempt = permit.wait_for(self.sender.send(&endpoint.url, message, endpoint.secrets())).await;
+        let mut attempt = self.sender.send(&endpoint.url, message, endpoint.secrets()).await;
         let is_delivered = attempt.error.is_none();
         // A message with fewer changes follows.
         let is_cut = attempt.is_too_large() && changes.len() > 1;
@@ -186,7 +179,6 @@ impl Delivery {
             .bind(attempt.status.map(|status| i64::from(status.as_u16())))
             .bind(attempt.error)
             .bind(WEBHOOK_LOG)
-            .bind(!is_delivered || attempt.duration > WEBHOOK_SLOW)
             .bind(is_cut)
             .bind(bytes as i64);
         Ok(self.store(finish).await? && is_delivered)

@@ -2,10 +2,10 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use admission::LimitReached;
+use admission::{Counts, LimitReached};
 use metrics::{describe_gauge, gauge};
 use sqlx::query_as;
-use storage::statement::StatementContext;
+use storage::statement_context::StatementContext;
 use telemetry::{
     background::{Task, supervise},
     metrics::describe,
@@ -15,7 +15,6 @@ use tokio::{task::JoinSet, time::timeout};
 use super::{
     deliver::{DELIVERIES, Delivery},
     endpoint::{COMPANIES, DUE},
-    permits::Permits,
     send::Sender,
 };
 use crate::{
@@ -30,34 +29,35 @@ const WEBHOOK_DUE: Duration = Duration::from_secs(2);
 /// Maximum number of due webhooks that a search returns. Some of them get no permit.
 const WEBHOOK_CANDIDATES: i64 = 1000;
 
+/// Deliveries of a core at the same time.
+const DELIVERIES_IN_FLIGHT: usize = 512;
+/// Deliveries of one company at the same time: as many as it has webhooks, so that none waits for another.
+const DELIVERIES_OF_A_COMPANY: usize = 20;
+
 const FAILING_WEBHOOKS: &str = "compliance_webhooks_failing";
 
 /// Starts the deliveries.
 pub(crate) fn start(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, sender: &Sender) {
     describe(DELIVERIES, "Attempts to deliver changes to webhooks.", "outcome", &["delivered", "failed", "disabled"]);
     describe_gauge!(FAILING_WEBHOOKS, "Webhooks whose last delivery attempt failed, of all companies.");
-    let permits = Arc::new(Permits::new());
-    for are_slow in [false, true] {
-        let (backend, sender, permits) = (Arc::clone(backend), sender.clone(), Arc::clone(&permits));
-        let deliver = move |task| deliver(Arc::clone(&backend), sender.clone(), Arc::clone(&permits), are_slow, task);
-        tasks.spawn(supervise("webhook delivery", deliver));
-    }
+    let (backend, sender) = (Arc::clone(backend), sender.clone());
+    let deliver = move |task| deliver(Arc::clone(&backend), sender.clone(), task);
+    tasks.spawn(supervise("webhook delivery", deliver));
 }
 
-/// Delivers either to webhooks whose last attempt was slow or failed, or to all other webhooks.
-async fn deliver(backend: Arc<Backend>, sender: Sender, permits: Arc<Permits>, are_slow: bool, task: Arc<Task>) {
+async fn deliver(backend: Arc<Backend>, sender: Sender, task: Arc<Task>) {
+    let in_flight = Counts::new(DELIVERIES_IN_FLIGHT, DELIVERIES_OF_A_COMPANY);
     let (mut running, mut companies) = (JoinSet::new(), Vec::new());
     loop {
         tokio::time::sleep(WEBHOOK_INTERVAL).await;
         while running.try_join_next().is_some() {}
-        let due = StatementContext::of("due webhooks").run(due(&backend, &mut companies, are_slow, &task)).await;
+        let due = StatementContext::of("due webhooks").run(due(&backend, &mut companies, &task)).await;
         for (company_id, id) in round_robin(due) {
-            let permit = if are_slow { permits.slow(company_id) } else { permits.fast(company_id).await };
-            match permit {
-                Ok(permit) => {
+            match in_flight.add(company_id) {
+                Ok(count) => {
                     let (backend, sender) = (Arc::clone(&backend), sender.clone());
-                    let delivery = Delivery { backend, sender, company_id, id };
-                    running.spawn(StatementContext::of("webhook").run(delivery.run(permit)));
+                    let delivery = Delivery { backend, sender, company_id, id, _count: count };
+                    running.spawn(StatementContext::of("webhook").run(delivery.run()));
                 }
                 Err(LimitReached::Company) => {}
                 Err(LimitReached::Process) => break,
@@ -82,7 +82,7 @@ fn round_robin(due: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
 }
 
 /// Returns the due webhooks. A Citus node that is down delays only its companies. `companies` has the companies that were read last.
-async fn due(backend: &Backend, companies: &mut Vec<i64>, are_slow: bool, task: &Task) -> Vec<(i64, i64)> {
+async fn due(backend: &Backend, companies: &mut Vec<i64>, task: &Task) -> Vec<(i64, i64)> {
     let known = query_as::<_, (i64, i64)>(COMPANIES).fetch_all(&backend.pool);
     let known = timeout(WEBHOOK_DUE, known).await;
     match &known {
@@ -91,14 +91,12 @@ async fn due(backend: &Backend, companies: &mut Vec<i64>, are_slow: bool, task: 
         Err(_) => task.failed("reading the companies with webhooks takes too long"),
     }
     if let Ok(Ok(known)) = known {
-        if are_slow {
-            gauge!(FAILING_WEBHOOKS).set(known.iter().map(|(_, failing)| *failing as f64).sum::<f64>());
-        }
+        gauge!(FAILING_WEBHOOKS).set(known.iter().map(|(_, failing)| *failing as f64).sum::<f64>());
         *companies = known.into_iter().map(|(company_id, _)| company_id).collect();
     }
     let mut due = Vec::new();
     for part in backend.pool.divided(companies.clone(), |id| *id) {
-        let found = query_as::<_, (i64, i64)>(DUE).bind(part).bind(are_slow).bind(WEBHOOK_CANDIDATES);
+        let found = query_as::<_, (i64, i64)>(DUE).bind(part).bind(WEBHOOK_CANDIDATES);
         let found = found.bind(WEBHOOK_LONGEST_WAIT.as_secs_f64()).bind(WEBHOOK_LONGEST_LEASE.as_secs_f64());
         if let Ok(Ok(found)) = timeout(WEBHOOK_DUE, found.fetch_all(&backend.pool)).await {
             due.extend(found);

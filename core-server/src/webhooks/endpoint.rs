@@ -163,7 +163,7 @@ pub(crate) fn statements() -> [(&'static str, &'static str); 11] {
         (
             FINISH,
             "bigint, bigint, timestamptz, text, bigint, boolean, double precision, text, bigint, bigint, timestamptz, bigint, bigint, \
-             text, bigint, boolean, boolean, bigint",
+             text, bigint, boolean, bigint",
         ),
     ]
 }

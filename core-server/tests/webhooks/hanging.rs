@@ -105,11 +105,6 @@ async fn many_endpoints_that_begin_to_hang_delay_no_other() {
     // All their handshakes then also keep the test's processors busy.
     assert!(at_first < most * 2, "{at_first:?} when endpoints begin to hang, {alone:?} alone");
     assert!(count("/hang") >= 100, "{} hang", count("/hang"));
-    // One company has 19 endpoints, more than can hang at the same time. The service later tries the others.
-    let ended = format!(
-        "select count(*) from webhook_deliveries where company_id = {last} and error like 'no response within 0.5 s%'"
-    );
-    fixture.wait_for_count(&ended, |count| count > 0).await;
 }
 
 /// For any way to keep the connection open: the endpoint does not begin TLS, never ends its head, or is silent.

@@ -93,17 +93,6 @@ impl Fixture {
         timeout(PATIENCE, waiting).await.unwrap()
     }
 
-    /// Waits until a count in the database has this value.
-    async fn wait_for_count(&self, statement: &str, is: impl Fn(i64) -> bool) {
-        let counting = async {
-            while !is(sqlx::query_scalar(AssertSqlSafe(statement.to_owned())).fetch_one(&self.core.pool).await.unwrap())
-            {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        timeout(PATIENCE, counting).await.unwrap();
-    }
-
     async fn deliveries(&mut self) -> Vec<WebhookDelivery> {
         let request = ListWebhookDeliveriesRequest { id: self.id, limit: Some(1000) };
         self.clients.webhooks.list_webhook_deliveries(request).await.unwrap().into_inner().deliveries

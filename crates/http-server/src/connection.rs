@@ -34,7 +34,7 @@ use tokio_util::{
 };
 use tower::{Service, ServiceExt as _};
 
-use crate::{limits::ConnectionLimits, requests::Requests, stream::Coalesced, traffic::Traffic};
+use crate::{combined_writes::Coalesced, limits::ConnectionLimits, requests::Requests, traffic::Traffic};
 
 /// How long a closing connection may still begin a request. A request may be on its way.
 const LINGER: Duration = Duration::from_millis(500);

@@ -4,11 +4,11 @@
 //! connection has a permit and timeouts, and a shutdown waits until load balancers have noticed it.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
 
+mod combined_writes;
 mod connection;
 mod limits;
 mod requests;
 mod server;
-mod stream;
 mod traffic;
 
 pub use connection::{App, FinishBy, closing, is_draining, peer};

@@ -9,11 +9,11 @@ pub mod limits;
 pub mod metrics;
 pub mod reads;
 mod schema;
-pub mod statement;
+pub mod statement_context;
 pub mod table;
 pub mod template;
 pub mod vocabulary;
 pub mod writes;
 
 pub use schema::Schema;
-pub use statement::deadline;
+pub use statement_context::deadline;

@@ -17,7 +17,7 @@ use crate::{
     error::{from_batcher, from_database, is_moved},
     limits::{COALESCED_TIMEOUT, COPIES, MAX_QUEUED_COALESCED},
     metrics,
-    statement::{self, RequestContext, Spent, StatementContext, Watch},
+    statement_context::{self, RequestContext, Spent, StatementContext, Watch},
     table::{Read, Reader},
 };
 
@@ -209,14 +209,14 @@ impl<T: Record> ReadByKey<T> {
         let mut unique = keys.to_vec();
         unique.sort_unstable();
         unique.dedup();
-        let span = statement::batch_span(self.name, requests.clone());
+        let span = statement_context::batch_span(self.name, requests.clone());
         let fetched = span.run(async {
             let start = Instant::now();
             let mut fetched = self.fetch_divided(unique.clone()).await;
             if fetched.iter().any(|(_, part)| matches!(part, Ok(Err(error)) if is_moved(error))) {
                 fetched = self.fetch_divided(unique).await;
             }
-            statement::log_if_slow(self.name, Spent::default().since(start), requests.map(RequestContext::id));
+            statement_context::log_if_slow(self.name, Spent::default().since(start), requests.map(RequestContext::id));
             fetched
         });
         let (mut found, mut failed) = (HashMap::new(), HashMap::new());

@@ -1,6 +1,6 @@
 //! Traces, sent to a collector with OTLP. The context of a trace travels as W3C Trace Context (`traceparent`).
 
-use std::time::Duration;
+use std::{env, time::Duration};
 
 use opentelemetry::{KeyValue, trace::TracerProvider as _};
 use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig as _, WithTonicConfig as _};
@@ -25,7 +25,7 @@ pub struct Traces(SdkTracerProvider);
 /// The program that sends spans.
 #[derive(Clone, Copy, Debug)]
 pub struct Sender<'s> {
-    /// Name of the service.
+    /// Name of the service, unless `OTEL_SERVICE_NAME` has one.
     pub service: &'static str,
     /// Version of the service.
     pub version: &'static str,
@@ -42,6 +42,8 @@ pub fn start(
     part: f64,
 ) -> Result<Traces, ExporterBuildError> {
     let exporter = SpanExporter::builder().with_tonic().with_channel(collector).with_timeout(EXPORT_TIMEOUT).build()?;
+    let named = env::var("OTEL_SERVICE_NAME").ok().filter(|name| !name.is_empty());
+    let service = named.unwrap_or_else(|| service.to_owned());
     let resource = Resource::builder().with_service_name(service).with_attributes([
         KeyValue::new("service.version", version),
         KeyValue::new("service.instance.id", instance.to_owned()),

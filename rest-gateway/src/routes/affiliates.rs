@@ -21,7 +21,7 @@ use crate::{
         request::{Draft, Query},
     },
     head::{IfMatch, IfNoneMatch, PathId},
-    stream::{ListFormat, respond_opened},
+    streamed::{ListFormat, respond_opened},
 };
 
 /// The message of a list.

@@ -16,7 +16,7 @@ use crate::{
     },
     extract::{bodies, body::RequestBody, request::Query},
     head::{IfMatch, IfNoneMatch, PathId},
-    stream::{ListFormat, respond_opened},
+    streamed::{ListFormat, respond_opened},
 };
 
 /// The message of a list.

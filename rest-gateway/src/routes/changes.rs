@@ -9,7 +9,7 @@ use crate::{
     caller::Caller,
     envelope::Rejection,
     extract::request::Query,
-    stream::respond_events,
+    streamed::respond_events,
 };
 
 /// The position of the last event that a client has.

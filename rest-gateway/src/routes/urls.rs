@@ -22,7 +22,7 @@ use crate::{
     },
     head::{IfMatch, IfNoneMatch, PathId},
     limits::PAGE_MEMORY,
-    stream::{ListFormat, respond_list, respond_opened},
+    streamed::{ListFormat, respond_list, respond_opened},
 };
 
 /// The message of a list.

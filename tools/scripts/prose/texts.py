@@ -14,7 +14,7 @@ CODE = re.compile(
     r"^(cli|core-server|rest-gateway|proto|client/rust|crates/[a-z-]+)/src/.*\.rs$|^crates/pages/src/.*\.js$"
     r"|^client/python/src/.*\.py$|^client/grpc-python/src/.*\.py$|^client/typescript/src/.*\.ts$"
 )
-GENERATED = ("client/rust/src/v1.rs", "client/python/src/affiliate_compliance/models.py")
+GENERATED = ("client/python/src/affiliate_compliance/models.py",)
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"|`([^`\n]*)`')
 # Statements, and names of files and symbols.
 NOT_A_TEXT = re.compile(

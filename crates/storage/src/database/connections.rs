@@ -22,7 +22,7 @@ use crate::{
     error::{is_disconnected, is_lock_timeout, is_moved, is_stale},
     limits::LOCK_WAIT,
     metrics::{RETRY_CONNECTION, RETRY_LOCK, RETRY_SILENCE, count_retry},
-    statement::Watch,
+    statement_context::Watch,
     table::{Expected, Inputs, Layouts, SchemaError},
 };
 

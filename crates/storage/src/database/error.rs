@@ -55,6 +55,8 @@ pub enum DatabaseError {
         text(.source)
     )]
     Grant { role: String, source: sqlx::Error },
+    #[error("the role {role} owns the tables, so it needs no grant: name the role that the service runs as")]
+    GrantToOwner { role: String },
     #[error("cannot set the retention of changes: {}", text(.0))]
     Retention(sqlx::Error),
     #[error("cannot read the database's schema history: {}", text(.0))]
@@ -104,6 +106,7 @@ impl DatabaseError {
             self,
             Self::Url(_)
                 | Self::Tls { .. }
+                | Self::GrantToOwner { .. }
                 | Self::Parameter { .. }
                 | Self::StatementPooler { .. }
                 | Self::NotPrepared { .. }

@@ -14,7 +14,7 @@ use super::{manager::Manager, open::Database};
 use crate::{
     error::{Unavailable, is_disconnected, is_of_other_node, is_stale},
     limits::ACQUIRE_TIMEOUT,
-    statement::ConnectionWait,
+    statement_context::ConnectionWait,
     table::Inputs,
 };
 

@@ -10,7 +10,7 @@ use crate::{
     error::{Unavailable, is_disconnected, is_unique_violation},
     limits::MAX_TRIES,
     metrics::{RETRY_CONFLICT, RETRY_CONNECTION, count_retry},
-    statement::{self, StatementContext},
+    statement_context::{self, StatementContext},
     table::Layouts,
 };
 
@@ -50,7 +50,7 @@ impl Connections {
     }
 
     fn begin_as_writer(&self) -> AssertSqlSafe<String> {
-        let writer = statement::writer().replace('\'', "''");
+        let writer = statement_context::writer().replace('\'', "''");
         // Only with this setting, Citus sends settings to its nodes.
         let propagate = if self.is_divided() { "set local citus.propagate_set_commands = 'local';" } else { "" };
         AssertSqlSafe(format!("begin;{propagate}set local compliance.changed_by = '{writer}'"))

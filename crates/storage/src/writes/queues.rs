@@ -14,7 +14,7 @@ use crate::{
     error::{from_database, is_lock_timeout_of_write},
     limits::LOCK_WAIT,
     metrics::{RETRY_LOCK, count_retry},
-    statement::Watch,
+    statement_context::Watch,
     table::Layouts,
 };
 

@@ -13,7 +13,7 @@ use crate::{
     error::{from_database, is_contention, is_disconnected, is_exhausted, is_lock_timeout_of_write},
     limits::COALESCED_TIMEOUT,
     metrics::{RETRY_CONFLICT, RETRY_LOCK, count_retry},
-    statement::{self, Spent, StatementContext},
+    statement_context::{self, Spent, StatementContext},
     table::Layouts,
 };
 
@@ -39,7 +39,7 @@ pub trait Write: Send + Sync + 'static {
 
     /// Sends one statement that writes all items, and returns their results in order.
     ///
-    /// It must not wait before it sends the statement. `writers` has the [writer](statement::writer) of each item.
+    /// It must not wait before it sends the statement. `writers` has the [writer](statement_context::writer) of each item.
     fn write(
         &self,
         session: Session<'_>,
@@ -53,7 +53,7 @@ pub trait Write: Send + Sync + 'static {
 pub(super) struct PendingWrite<T> {
     item: T,
     deadline: Option<Instant>,
-    request: statement::RequestContext,
+    request: statement_context::RequestContext,
     /// Time of the attempts that wrote nothing.
     spent: Spent,
 }
@@ -75,7 +75,7 @@ pub(super) enum Failure {
 impl<T> PendingWrite<T> {
     /// Returns an item of the current call.
     pub(super) fn current(item: T) -> Self {
-        let request = statement::RequestContext::current("coalesced write");
+        let request = statement_context::RequestContext::current("coalesced write");
         Self { item, deadline: deadline::current(), request, spent: Spent::default() }
     }
 }
@@ -97,7 +97,7 @@ pub(super) fn keys_of<W: Write>(pending: &WaitingWrite<W>) -> Vec<W::Key> {
 impl<W: Write> SharedWrites<W> {
     /// Writes items and responds to their callers. Returns the items if nothing was written.
     pub(super) async fn write(&self, batch: Vec<WaitingWrite<W>>) -> Result<(), (Vec<WaitingWrite<W>>, Failure)> {
-        let span = statement::batch_span(W::NAME, batch.iter().map(|pending| &pending.request.request));
+        let span = statement_context::batch_span(W::NAME, batch.iter().map(|pending| &pending.request.request));
         StatementContext::of(W::NAME).run(span.run(self.write_named(batch))).await
     }
 
@@ -189,7 +189,7 @@ pub(super) fn count_failure(failure: &Failure) {
 /// Logs a slow statement with all its attempts.
 fn log_if_slow<W: Write>(batch: &[WaitingWrite<W>]) {
     if let Some(spent) = batch.iter().map(|pending| pending.request.spent).max_by_key(|spent| spent.duration) {
-        statement::log_if_slow(W::NAME, spent, batch.iter().map(|pending| pending.request.request.id()));
+        statement_context::log_if_slow(W::NAME, spent, batch.iter().map(|pending| pending.request.request.id()));
     }
 }
 

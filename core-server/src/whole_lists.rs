@@ -17,8 +17,8 @@ use crate::{
     backend::Backend,
     changes::Changed,
     lists::{PART, RecordPage},
+    message_streams::{self, MESSAGE_BYTES, MESSAGE_STALLED, Messages, timeout_of},
     quotas::QueueClass,
-    streams::{self, MESSAGE_BYTES, MESSAGE_STALLED, Messages, timeout_of},
 };
 
 /// Records that one statement reads of a streamed list.
@@ -46,7 +46,7 @@ pub(crate) async fn all<M: Check, T: RecordPage>(
     let changed = Changed::after(backend, company_id, T::RESOURCE, changed_after).await?;
     let open = backend.quotas.open_stream(company_id)?;
     let backend = Arc::clone(backend);
-    Ok(streams::respond(open, deadline, move |messages| {
+    Ok(message_streams::respond(open, deadline, move |messages| {
         Producer { backend, company_id, after, filters, changed, messages }.send_all()
     }))
 }

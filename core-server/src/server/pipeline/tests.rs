@@ -28,7 +28,7 @@ use crate::{
     CoreSettings,
     access::{AccessPolicy, Limiters, RateLimit},
     quotas::{QueueClass, Quotas},
-    serve::{call::Called, network::NetworkService},
+    server::{call::Called, network::NetworkService},
 };
 
 /// The steps that refuse calls from the network, in their order, each with its reason.

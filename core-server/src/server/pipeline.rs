@@ -42,7 +42,7 @@ use crate::{
     access::AccessPolicy,
     quotas::{QueueClass, Quotas},
 };
-use storage::{deadline, statement::milliseconds};
+use storage::{deadline, statement_context::milliseconds};
 
 /// Admits calls, or refuses them. Clones share one set of limits.
 #[derive(Clone)]

@@ -6,7 +6,7 @@
 use storage::template::fill;
 
 use super::description::{Filter, List, Part, Value, midnight};
-use crate::record_query::Place;
+use crate::record_sql::Place;
 
 /// The number of the first filter's parameter.
 const FIRST_FILTER: usize = 7;

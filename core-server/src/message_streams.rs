@@ -13,7 +13,7 @@ use compliance_api::{
 };
 use futures::{StreamExt as _, stream};
 use http_server::FinishBy;
-use storage::{deadline, statement};
+use storage::{deadline, statement_context};
 use telemetry::trace;
 use tokio::{
     sync::{Semaphore, mpsc},
@@ -92,7 +92,7 @@ where
         let _ = sender.send(ended.err().map(Err));
     };
     #[allow(clippy::disallowed_methods, reason = "it ends with its call")]
-    tokio::spawn(trace::inherit(statement::inherit(task)));
+    tokio::spawn(trace::inherit(statement_context::inherit(task)));
     streamed(receive(wanted, received), deadline)
 }
 

@@ -32,11 +32,11 @@ use super::{
 use crate::{
     access::{Served, Verified},
     backend::Backend,
-    streams::{streamed, timeout_of},
+    message_streams::{streamed, timeout_of},
 };
 use storage::{
     reads::{COALESCED_READ, FoundRecord, Key, Reads},
-    statement,
+    statement_context,
 };
 
 #[derive(Clone)]
@@ -65,7 +65,7 @@ struct Batch {
 
 struct Accepted {
     index: u32,
-    request: statement::RequestContext,
+    request: statement_context::RequestContext,
     key: Key,
     call: Call,
 }
@@ -183,7 +183,7 @@ impl Batch {
             match pipeline.check(arrival).map(|call| (call.record.company_id(), call)) {
                 Ok((Some(company_id), call)) => {
                     let span = call.record.span.statement(COALESCED_READ);
-                    let request = statement::RequestContext::new(call.record.request_id.clone(), span);
+                    let request = statement_context::RequestContext::new(call.record.request_id.clone(), span);
                     accepted.push(Accepted { index, request, key: (company_id, id), call });
                 }
                 Ok((None, _)) => refused.push(rejection(index, Error::internal())),

@@ -14,10 +14,10 @@ use sqlx::{
 
 use super::{
     description::{Asked, List},
-    statement::{PageStatement, Shape, types},
-    whole::{Compared, PageOfRecords, compared, whole},
+    page_sql::{PageStatement, Shape, types},
+    scans::{Compared, PageOfRecords, compared, whole},
 };
-use crate::record_query::{Place, RecordQuery};
+use crate::record_sql::{Place, RecordQuery};
 use storage::{
     database::{self, Connections, End, Fetched},
     error::from_database,

@@ -12,9 +12,9 @@ use storage::template::fill;
 
 use super::{
     description::{Comparison, List, Part},
-    statement::{filters_or_null, types},
+    page_sql::{filters_or_null, types},
 };
-use crate::record_query::Place;
+use crate::record_sql::Place;
 
 /// Maximum size of transcribed text on a page, in bytes. The page ends with the record that exceeds it.
 const TRANSCRIPT_BYTES: usize = 2 << 20;

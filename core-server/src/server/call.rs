@@ -12,7 +12,7 @@ use compliance_api::{
 };
 use http::{HeaderMap, HeaderValue, Method};
 use metrics::Label;
-use storage::statement::{StatementContext, shown};
+use storage::statement_context::{StatementContext, shown};
 use telemetry::{
     MAX_REQUEST_ID, error_limited,
     metrics::{Durations, count},
