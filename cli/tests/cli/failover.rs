@@ -10,12 +10,15 @@ use std::{
     thread,
 };
 
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use sqlx::{Connection as _, PgConnection};
 use test_support::{NetworkServer, Proxy};
 use tokio::runtime::Runtime;
 
 use crate::{
     common::{DataDir, Service, compliance, output, token, wait_until},
     durability::Connection,
+    programs::SECRET,
     starts::{free_address, head},
 };
 
@@ -29,6 +32,44 @@ fn set_up(runtime: &Runtime, password: &str) -> NetworkServer {
     let (status, _, log) = output(compliance(&DataDir::new()).args(arguments));
     assert!(status.success(), "{log}");
     server
+}
+
+#[test]
+fn a_database_certificate_that_is_not_accepted_ends_a_start() {
+    let (runtime, files) = (Runtime::new().unwrap(), DataDir::new());
+    let server = set_up(&runtime, "first");
+    fs::create_dir_all(files.path()).unwrap();
+    let authority = |name: &str| {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let path = files.path().join(name);
+        fs::write(&path, issuer.pem()).unwrap();
+        (path.display().to_string(), issuer)
+    };
+    let ((path, issuer), (unknown, _)) = (authority("known.pem"), authority("unknown.pem"));
+    let key = KeyPair::generate().unwrap();
+    let names = CertificateParams::new(["other.example".to_owned()]).unwrap();
+    let (certificate, key) = (names.signed_by(&key, &issuer).unwrap().pem(), key.serialize_pem());
+    let start = |parameters: &str| {
+        let url = format!("{}?{parameters}", server.url("service:first", "given"));
+        let mut command = compliance(&DataDir::new());
+        command.args(["core", "--database-url", &url]).env("COMPLIANCE_JWT_SECRET", SECRET);
+        let (status, _, errors) = output(command.env("COMPLIANCE_START_TIMEOUT", "10m"));
+        assert_eq!(status.code(), Some(2), "{parameters}: {errors}");
+        assert!(errors.contains(&format!("no TLS connection to {}", server.address)), "{parameters}: {errors}");
+        errors
+    };
+    let without_tls = start("sslmode=require");
+    assert!(without_tls.contains("does not support TLS"), "{without_tls}");
+    runtime.block_on(server.use_certificate(&certificate, &key));
+    wait_until("the server uses its certificate", || {
+        let url = format!("{}?sslmode=verify-ca&sslrootcert={path}", server.url("service:first", "given"));
+        runtime.block_on(PgConnection::connect(&url)).is_ok()
+    });
+    let of_other_host = start(&format!("sslmode=verify-full&sslrootcert={path}"));
+    assert!(of_other_host.contains("other.example"), "{of_other_host}");
+    start(&format!("sslmode=verify-ca&sslrootcert={unknown}"));
 }
 
 /// Ends the load, even if the test fails.

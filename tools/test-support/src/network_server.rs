@@ -3,7 +3,10 @@
 use std::{
     fs,
     net::{SocketAddr, TcpListener},
-    os::unix::{fs::chown, process::CommandExt as _},
+    os::unix::{
+        fs::{PermissionsExt as _, chown},
+        process::CommandExt as _,
+    },
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
@@ -100,6 +103,20 @@ impl NetworkServer {
             assert!(start.elapsed() < crate::process::PATIENCE, "{}", self.log());
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
+    }
+
+    /// Makes new connections use TLS if they ask for it, with this certificate and key in PEM.
+    pub async fn use_certificate(&self, certificate: &str, key: &str) {
+        for (name, content) in [("server.crt", certificate), ("server.key", key)] {
+            let path = self.data().join(name);
+            fs::write(&path, content).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+            if let Some(user) = unprivileged() {
+                chown(&path, Some(user.uid.as_raw()), Some(user.gid.as_raw())).unwrap();
+            }
+        }
+        self.execute("postgres", "alter system set ssl = on").await;
+        self.execute("postgres", "select pg_reload_conf()").await;
     }
 
     fn log(&self) -> String {
