@@ -345,7 +345,7 @@ async fn connections_of_the_core_grow_old_without_harm() {
         add(&service.pool, company, changes..=changes).await;
         let list = async || grpc.clone().changes.list_changes(ListChangesRequest::default()).await;
         if let Err(status) = list().await {
-            // The library has sent the call on a connection that it had just been told to leave. Other libraries repeat it themselves.
+            // tonic can send a call just after a GOAWAY, and does not repeat it as other gRPC libraries do.
             assert!(format!("{status:?}").contains("GoAway(b\"\", NO_ERROR, Remote)"), "{status:?}");
             list().await.unwrap();
         }

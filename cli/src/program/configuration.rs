@@ -59,12 +59,17 @@ pub(crate) fn unknown_variables(program: &Command) -> Vec<(String, Option<String
     let mut unknown: Vec<String> = names.filter(is_unknown).collect();
     unknown.sort();
     let known = variables(program);
-    unknown.into_iter().map(|name| (similar(&name, &known), name)).map(|(similar, name)| (name, similar)).collect()
+    let with_similar = |name: String| {
+        let similar = similar(&name, &known);
+        (name, similar)
+    };
+    unknown.into_iter().map(with_similar).collect()
 }
 
-/// The variables of a command and its subcommands.
+/// The documented variables of a command and its subcommands.
 fn variables(command: &Command) -> Vec<String> {
-    let own = command.get_arguments().filter_map(|argument| argument.get_env()?.to_str().map(str::to_owned));
+    let shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
+    let own = shown.filter_map(|argument| argument.get_env()?.to_str().map(str::to_owned));
     own.chain(command.get_subcommands().flat_map(variables)).collect()
 }
 

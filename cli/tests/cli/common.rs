@@ -13,7 +13,7 @@ use test_support::remove_after_this_program;
 pub(crate) use test_support::{DataDir, Program as Service, output, wait_until};
 use tokio::runtime::Runtime;
 
-/// The database that [`copy_template`] brings, beside the one that services create themselves.
+/// A second migrated database in each copy of the template.
 pub(crate) const GIVEN: &str = "given";
 
 /// The program of this build, or the program in `COMPLIANCE_TEST_PROGRAM`. With an optimized program, tests measure the performance that

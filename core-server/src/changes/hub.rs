@@ -20,6 +20,7 @@ use compliance_api::{
 };
 use storage::{
     database::{self, Connections},
+    error::text,
     statement_context::StatementContext,
 };
 use telemetry::background::{self, Task};
@@ -136,7 +137,8 @@ impl Hub {
                         self.found(&part, &positions.into_iter().collect());
                     }
                     Err(error) if !std::mem::replace(&mut has_failed, true) => tracing::warn!(
-                        "cannot read positions of changes; watches get no changes until this succeeds: {error}"
+                        "cannot read positions of changes; watches get no changes until this succeeds: {}",
+                        text(&error)
                     ),
                     Err(_) => {}
                 }

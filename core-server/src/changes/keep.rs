@@ -3,7 +3,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use storage::{database::Connections, error::is_lock_timeout, statement_context::StatementContext};
+use storage::{
+    database::Connections,
+    error::{is_lock_timeout, text},
+    statement_context::StatementContext,
+};
 use telemetry::background::Task;
 
 /// Number of attempts per interval while another session has a lock.
@@ -40,7 +44,10 @@ pub(crate) async fn keep(pool: Connections, interval: Duration, expected: Option
                 }
             }
             Err(error) => {
-                task.failed(format_args!("cannot create or drop monthly partitions of the record of changes: {error}"));
+                task.failed(format_args!(
+                    "cannot create or drop monthly partitions of the record of changes: {}",
+                    text(&error)
+                ));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use admission::{Counts, LimitReached};
 use metrics::{describe_gauge, gauge};
 use sqlx::query_as;
-use storage::statement_context::StatementContext;
+use storage::{error::text, statement_context::StatementContext};
 use telemetry::{
     background::{Task, supervise},
     metrics::describe,
@@ -87,7 +87,7 @@ async fn due(backend: &Backend, companies: &mut Vec<i64>, task: &Task) -> Vec<(i
     let known = timeout(WEBHOOK_DUE, known).await;
     match &known {
         Ok(Ok(_)) => task.succeeded(),
-        Ok(Err(error)) => task.failed(format_args!("cannot read the companies with webhooks: {error}")),
+        Ok(Err(error)) => task.failed(format_args!("cannot read the companies with webhooks: {}", text(error))),
         Err(_) => task.failed("reading the companies with webhooks takes too long"),
     }
     if let Ok(Ok(known)) = known {

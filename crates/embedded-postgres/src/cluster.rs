@@ -48,7 +48,7 @@ impl Cluster {
     /// Stops a server that outlived its service first. Fails with [`Error::InUse`] if another process runs the cluster. If the future is
     /// dropped, the server is asked to stop.
     pub async fn start(options: ClusterOptions) -> Result<Self, Error> {
-        // The library for PostgreSQL reads it for every connection, and cannot be told not to.
+        // sqlx applies this variable to every connection.
         if std::env::var_os("PGOPTIONS").is_some_and(|set| !set.is_empty()) {
             return Err(Error::Other("PGOPTIONS would also apply to the service's own database: unset it".to_owned()));
         }

@@ -8,7 +8,7 @@ use sqlx::{Connection as _, FromRow, PgConnection, PgPool};
 use telemetry::metrics::{count, describe};
 use tokio::time::{sleep, timeout};
 
-use crate::error::is_missing_object;
+use crate::error::{is_missing_object, text};
 
 /// Number of detected restores.
 const RESTORES: &str = "compliance_database_restores_total";
@@ -83,7 +83,8 @@ pub(super) async fn notice_if_ready(connection: &mut PgConnection) -> Result<(),
     {
         tracing::error!(
             "the database was restored, and its positions cannot jump ahead. If the restore has ended, run `compliance restored` as \
-             the owner of the database: {error}"
+             the owner of the database: {}",
+            text(error)
         );
         sleep(RESTORE_PAUSE).await;
     }

@@ -7,7 +7,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use super::connections::Connections;
 use crate::{
     deadline::check_caller,
-    error::{Unavailable, is_disconnected, is_unique_violation},
+    error::{Unavailable, is_disconnected, is_unique_violation, text},
     limits::MAX_TRIES,
     metrics::{RETRY_CONFLICT, RETRY_CONNECTION, count_retry},
     statement_context::{self, StatementContext},
@@ -79,7 +79,7 @@ impl Connections {
         if may_retry {
             self.advance_ids(error).await;
             count_retry(if is_disconnected(error) { RETRY_CONNECTION } else { RETRY_CONFLICT });
-            tracing::debug!("a write is retried: {error}");
+            tracing::debug!("a write is retried: {}", text(error));
             *tries += 1;
         }
         may_retry
@@ -102,7 +102,8 @@ impl Connections {
             Ok(false) => {}
             Err(error) => tracing::error!(
                 table,
-                "a new ID already exists, and the service cannot advance its sequence: run `compliance doctor --counts --repair`: {error}"
+                "a new ID already exists, and the service cannot advance its sequence: run `compliance doctor --counts --repair`: {}",
+                text(&error)
             ),
         }
     }
