@@ -11,7 +11,7 @@ use storage::{database::Connections, reads::Reads, writes::Queues};
 use crate::{
     CoreSettings, affiliates, cases,
     lists::Source,
-    quotas::{QueueClass, Quotas},
+    quotas::{DatabaseWork, Quotas},
     urls,
 };
 
@@ -39,7 +39,7 @@ impl Backend {
             affiliates: affiliates::single(&pool, &quotas.memory),
             urls: urls::single(&pool, &quotas.memory),
             cases: cases::single(&pool, &quotas.memory),
-            queues: Queues::new(pool.most(), quotas.on_wait()),
+            queues: Queues::new(pool.most()),
             settings: settings.clone(),
             pool,
             quotas,
@@ -50,7 +50,7 @@ impl Backend {
     pub(crate) async fn with_permit<T>(
         &self,
         company_id: i64,
-        work: QueueClass,
+        work: DatabaseWork,
         reading: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
         let _permit = self.quotas.enter(company_id, work).await?;

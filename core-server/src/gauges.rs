@@ -34,8 +34,8 @@ pub(crate) fn report(connections: &Connections, quotas: &Quotas) {
         "Items in a company's write requests: records, and parts of records such as infractions."
     );
 
-    let Quotas { statements, heavy, large_pages, .. } = quotas;
-    for (name, queue) in [("statements", statements), ("long batches", heavy), ("large pages", large_pages)] {
+    let Quotas { statements, large_pages, .. } = quotas;
+    for (name, queue) in [("statements", statements), ("large pages", large_pages)] {
         let (waiting, running) = (queue.clone(), queue.clone());
         report_queue(name, move || Some(waiting.waiting()));
         on_render(gauge!("compliance_core_running", "queue" => name), move || Some(running.running() as f64));

@@ -24,7 +24,7 @@ use tonic::{Request, Response, Status, Streaming, codegen::BoxStream};
 use crate::{
     access::{Served, caller, is_expired, valid},
     backend::Backend,
-    quotas::QueueClass,
+    quotas::DatabaseWork,
 };
 
 /// Maximum size of a message with several records, in bytes. It is small because a connection whose client does not read keeps one.
@@ -178,7 +178,7 @@ impl<R: Send + 'static> Stream<R> {
         mut requests: Streaming<C::Request>,
     ) -> Result<(), Status> {
         while let Some(request) = bound(self.deadline, STREAM_IDLE_TIMEOUT, requests.message()).await?? {
-            let work = QueueClass::of_items(request.items());
+            let work = DatabaseWork::of_items(request.items());
             let save = async {
                 valid(&request)?;
                 chunks.save(request).await
@@ -187,7 +187,7 @@ impl<R: Send + 'static> Stream<R> {
             self.acknowledge(response).await?;
         }
         while chunks.has_more()
-            && let Some(response) = self.work(QueueClass::Statement, chunks.after_last()).await?
+            && let Some(response) = self.work(DatabaseWork::Statement, chunks.after_last()).await?
         {
             self.acknowledge(response).await?;
         }
@@ -195,7 +195,7 @@ impl<R: Send + 'static> Stream<R> {
     }
 
     /// Runs work with a permit. The timeout cancels the statement of unfinished work.
-    async fn work<T>(&self, work: QueueClass, step: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    async fn work<T>(&self, work: DatabaseWork, step: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let Self { backend, caller, .. } = self;
         let working = async {
             let _permit = backend.quotas.enter(caller.company_id, work).await?;
@@ -203,7 +203,7 @@ impl<R: Send + 'static> Stream<R> {
                 // A stream may outlive its token.
                 if is_expired(caller) { Err(TokenError::Expired.into()) } else { step.await }
             };
-            run_off_thread(Box::pin(step), work.is_heavy()).await
+            run_off_thread(Box::pin(step), work.is_long()).await
         };
         bound(self.deadline, backend.settings.call_timeout, working).await?
     }

@@ -3,13 +3,12 @@
 use std::{collections::HashMap, sync::Arc, thread::available_parallelism, time::Duration};
 
 use admission::{
-    Callers, Count, Counts, LimitReached, MEMORY_QUOTA_DIVISOR, Memory, QueueLimits, RejectionDelay, Reservation,
-    ResponseMemory, SLOW_AFTER, WorkPermit, WorkQueue,
+    Count, Counts, LimitReached, MEMORY_QUOTA_DIVISOR, Memory, RejectionDelay, Reservation, ResponseMemory, WorkPermit,
+    WorkQueue,
 };
 use compliance_api::error::Error;
 use metrics::{Counter, Histogram, counter, histogram};
 use parking_lot::RwLock;
-use storage::writes::OnWait;
 use telemetry::metrics::is_installed;
 use tokio::sync::Semaphore;
 use tonic::{Code, Response};
@@ -25,24 +24,9 @@ const STREAM_COMPANIES: usize = 16;
 pub const HEAVY_ITEMS: usize = 100;
 /// Database connections reserved for coalesced reads and writes.
 const CONNECTIONS_OF_COALESCED: usize = 4;
-/// Concurrent pages and short batches per processor. Most of them wait for the database.
-const STATEMENTS_PER_CPU: usize = 4;
-/// Minimum number of concurrent long batches, if there are fewer processors.
-const LONG_BATCHES_AT_LEAST: usize = 2;
 /// Maximum number of concurrent large pages. They use at most a quarter of the connections.
 const LARGE_PAGES: usize = 4;
 const LARGE_PAGE_SHARE: usize = 4;
-/// Maximum queue lengths. Most statements are short, so more of them get a permit before their deadline.
-const MAX_QUEUED_STATEMENTS: usize = 4096;
-const MAX_QUEUED_LONG_BATCHES: usize = 1024;
-const MAX_QUEUED_LARGE_PAGES: usize = 1024;
-/// A company may have a quarter of each queue.
-const QUEUE_SHARE: usize = 4;
-/// A company may have half of the permits. Other companies find a free one, however many calls of the company wait.
-const PERMIT_SHARE: usize = 2;
-/// While other companies call, a company may have one permit per two processors. Its work occupies a processor here or in the database,
-/// so half of the processors remain free.
-const CPUS_PER_PERMIT_WITH_OTHERS: usize = 2;
 /// Maximum number of health and reflection streams, which need no token.
 pub const OPEN_STREAMS: usize = 1024;
 /// Maximum number of watchers. Each holds little memory, and a connection or one stream of a connection.
@@ -55,7 +39,6 @@ pub const WATCHERS_OF_A_COMPANY: usize = 2000;
 pub(crate) struct Quotas {
     pub(crate) memory: Memory,
     pub(crate) calls: Counts,
-    pub(crate) callers: Callers,
     pub(crate) rejections: RejectionDelay,
     pub(crate) streams: Counts,
     pub(crate) watchers: Counts,
@@ -64,32 +47,30 @@ pub(crate) struct Quotas {
     openings: Counts,
     /// Streams without a token.
     pub(crate) open_to_all: Arc<Semaphore>,
-    /// Pages and short batches.
+    /// Pages and batches.
     pub(crate) statements: WorkQueue,
-    /// Long batches, and records of the past, which read all later batches.
-    pub(crate) heavy: WorkQueue,
     /// Large pages. Each occupies a connection until its reader has taken it.
     pub(crate) large_pages: WorkQueue,
 }
 
-/// The queue of a call.
+/// The database work of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum QueueClass {
-    /// None: no statement, or a part of a coalesced one.
+pub(crate) enum DatabaseWork {
+    /// No statement, or a part of a coalesced one. It needs no permit.
     Coalesced,
     /// A statement of its own.
     Statement,
-    /// A long batch, or a record of the past.
-    Heavy,
+    /// A long batch, which also occupies a processor here.
+    LongStatement,
 }
 
-impl QueueClass {
+impl DatabaseWork {
     pub(crate) fn of_items(items: usize) -> Self {
-        if items > HEAVY_ITEMS { Self::Heavy } else { Self::Statement }
+        if items > HEAVY_ITEMS { Self::LongStatement } else { Self::Statement }
     }
 
-    pub(crate) fn is_heavy(self) -> bool {
-        self == Self::Heavy
+    pub(crate) fn is_long(self) -> bool {
+        self == Self::LongStatement
     }
 }
 
@@ -98,19 +79,7 @@ impl Quotas {
     pub(crate) fn new(settings: &CoreSettings, connections: u32) -> Self {
         let cpus = available_parallelism().map_or(1, usize::from);
         let connections = (connections as usize).saturating_sub(CONNECTIONS_OF_COALESCED).max(1);
-        let callers = Callers::default();
-        let limits = |running: usize, waiting: usize| QueueLimits {
-            running,
-            running_per_company: running.div_ceil(PERMIT_SHARE),
-            running_with_others: (cpus / CPUS_PER_PERMIT_WITH_OTHERS).max(1),
-            slow_after: SLOW_AFTER,
-            waiting,
-            waiting_per_company: waiting / QUEUE_SHARE,
-        };
-        let large_pages = limits((connections / LARGE_PAGE_SHARE).clamp(1, LARGE_PAGES), MAX_QUEUED_LARGE_PAGES);
-        // A slow page still occupies its connection.
-        let large_pages = QueueLimits { running_with_others: 1, slow_after: Duration::MAX, ..large_pages };
-        let queue = |limits| WorkQueue::new(limits, callers.clone());
+        let large_pages = (connections / LARGE_PAGE_SHARE).clamp(1, LARGE_PAGES);
         let CoreSettings { request_memory, max_in_flight, max_streams, .. } = *settings;
         let own = |kind: fn(Limit) -> Option<usize>| CompanyLimit::by_company(&settings.company_limits, kind);
         let memory = own(|limit| if let Limit::Memory(bytes) = limit { Some(bytes) } else { None });
@@ -126,35 +95,25 @@ impl Quotas {
             openings: Counts::with_companies(WATCHERS, WATCHERS_OF_A_COMPANY, watches),
             usage: Usage::new(settings),
             open_to_all: Arc::new(Semaphore::new(OPEN_STREAMS)),
-            statements: queue(limits((cpus * STATEMENTS_PER_CPU).min(connections), MAX_QUEUED_STATEMENTS)),
-            heavy: queue(limits(cpus.max(LONG_BATCHES_AT_LEAST).min(connections), MAX_QUEUED_LONG_BATCHES)),
-            large_pages: queue(large_pages),
-            callers,
+            // The connections limit the statements of all companies.
+            // A company keeps all processors busy, and leaves connections to others.
+            statements: WorkQueue::new(Semaphore::MAX_PERMITS, (cpus + 1).min(connections.div_ceil(2))),
+            large_pages: WorkQueue::new(large_pages, large_pages.div_ceil(2)),
             rejections: RejectionDelay::default(),
         }
     }
 
     /// Counts a call of a company as in flight until the count is dropped.
     pub(crate) fn call(&self, company_id: i64) -> Result<Count, LimitReached> {
-        self.callers.called(company_id);
         self.calls.add(company_id)
     }
 
     /// Waits for a permit for a company's work. Drop the permit after the work.
-    pub(crate) async fn enter(&self, company_id: i64, work: QueueClass) -> Result<Option<WorkPermit>, Error> {
-        // Pages and chunks of streams count like calls.
-        self.callers.called(company_id);
+    pub(crate) async fn enter(&self, company_id: i64, work: DatabaseWork) -> Result<Option<WorkPermit>, Error> {
         match work {
-            QueueClass::Coalesced => Ok(None),
-            QueueClass::Statement => Ok(Some(self.statements.enter(company_id).await?)),
-            QueueClass::Heavy => Ok(Some(self.heavy.enter(company_id).await?)),
+            DatabaseWork::Coalesced => Ok(None),
+            DatabaseWork::Statement | DatabaseWork::LongStatement => Ok(Some(self.statements.enter(company_id).await?)),
         }
-    }
-
-    /// A callback for work that waits for a lock. Work of other companies gets its permit.
-    pub(crate) fn on_wait(&self) -> OnWait {
-        let queues = [self.statements.clone(), self.heavy.clone()];
-        Arc::new(move |company_id| queues.iter().for_each(|queue| queue.waits(company_id)))
     }
 
     /// Counts a stream as open until the count is dropped.
@@ -169,7 +128,6 @@ impl Quotas {
 
     /// Counts a call that opens a watch until the count is dropped.
     pub(crate) fn open_watch(&self, company_id: i64) -> Result<Count, Error> {
-        self.callers.called(company_id);
         self.openings.add(company_id).map_err(|limit| self.too_many_watches(company_id, limit))
     }
 

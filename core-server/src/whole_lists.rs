@@ -1,8 +1,8 @@
 //! All records of a company, in pages that are read by key: lists without page numbers, and exports.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use admission::{MEMORY_WAIT, Reservation, WorkPermit};
+use admission::{MEMORY_WAIT, Reservation};
 use compliance_api::{error::Error, rules::Check};
 use sqlx::{Row as _, postgres::PgRow};
 use storage::{
@@ -18,15 +18,13 @@ use crate::{
     changes::Changed,
     lists::{PART, RecordPage},
     message_streams::{self, MESSAGE_BYTES, MESSAGE_STALLED, Messages, timeout_of},
-    quotas::QueueClass,
+    quotas::DatabaseWork,
 };
 
 /// Records that one statement reads of a streamed list.
 pub const PAGE_RECORDS: i64 = 72;
 /// Maximum number of records in a message.
 pub const MESSAGE_RECORDS: usize = 12;
-/// How long a page keeps its permit while its reader asks for nothing. Encoding takes as long as the statement.
-const PERMIT_STALLED: Duration = Duration::from_millis(3);
 
 /// Reads every record of the company that a request asks for.
 ///
@@ -63,11 +61,11 @@ struct Producer<T: RecordPage> {
 impl<T: RecordPage> Producer<T> {
     async fn send_all(mut self) -> Result<(), Error> {
         loop {
-            let (page, permit) = self.page().await?;
+            let page = self.page().await?;
             let read = page.rows.len();
             let window_end = self.changed.as_ref().and_then(|changed| changed.window(self.after).last().copied());
             let is_last = page.end == End::Complete && read < PAGE_RECORDS as usize && (read == 0 || !T::MAY_BE_SHORT);
-            if !self.send(&page.rows, permit).await? {
+            if !self.send(&page.rows).await? {
                 drop(page);
                 self.messages.wanted().await;
             } else if is_last {
@@ -79,24 +77,23 @@ impl<T: RecordPage> Producer<T> {
     }
 
     /// The records that follow the last one. If there is no memory for the first of them, waits for it once.
-    async fn page(&self) -> Result<(Fetched, Option<WorkPermit>), Error> {
+    async fn page(&self) -> Result<Fetched, Error> {
         let mut memory = self.backend.quotas.memory.reservation(Some(self.company_id));
-        let (rows, permit) = self.read(&memory).await?;
+        let rows = self.read(&memory).await?;
         if !is_full(&rows) {
-            return Ok((rows, permit));
+            return Ok(rows);
         }
-        drop(permit);
         memory.wait_to_grow(PART, MEMORY_WAIT).await?;
         memory.shrink_to(0);
-        let (rows, permit) = self.read(&memory).await?;
+        let rows = self.read(&memory).await?;
         match rows.end {
             End::LimitReached(limit) if is_full(&rows) => Err(limit.into()),
-            _ => Ok((rows, permit)),
+            _ => Ok(rows),
         }
     }
 
-    async fn read(&self, memory: &Reservation) -> Result<(Fetched, Option<WorkPermit>), Error> {
-        let permit = self.backend.quotas.enter(self.company_id, QueueClass::Statement).await?;
+    async fn read(&self, memory: &Reservation) -> Result<Fetched, Error> {
+        let _permit = self.backend.quotas.enter(self.company_id, DatabaseWork::Statement).await?;
         let query = || {
             let statement = T::statement(&self.filters, self.changed.is_some());
             let query = sqlx::query(statement).bind(self.company_id).bind(self.after);
@@ -108,26 +105,19 @@ impl<T: RecordPage> Producer<T> {
         };
         let read = async |pool: Connections| pool.fetch_at_most(query(), PART, memory).await;
         let rows = database::read(&self.backend.pool, read).await;
-        Ok((rows.map_err(from_database)?, permit))
+        rows.map_err(from_database)
     }
 
     /// Sends records. Returns false if the reader does not ask for all of them.
-    async fn send(&mut self, mut rows: &[PgRow], mut permit: Option<WorkPermit>) -> Result<bool, Error> {
+    async fn send(&mut self, mut rows: &[PgRow]) -> Result<bool, Error> {
         while !rows.is_empty() {
-            if timeout(PERMIT_STALLED, self.messages.wanted()).await.is_err() {
-                permit = None;
-                if timeout(MESSAGE_STALLED, self.messages.wanted()).await.is_err() {
-                    return Ok(false);
-                }
+            if timeout(MESSAGE_STALLED, self.messages.wanted()).await.is_err() {
+                return Ok(false);
             }
             let (message, last_id, taken) = message(rows).map_err(from_database)?;
             rows = &rows[taken..];
             self.after = last_id;
             self.messages.send(message, ());
-        }
-        // While other companies call, the next page of this one is not read while this page is still encoded.
-        if permit.is_some() && self.backend.quotas.callers.are_several() {
-            let _ = timeout(PERMIT_STALLED, self.messages.wanted()).await;
         }
         Ok(true)
     }

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use admission::{GuardedBody, Reservation, ResponseMemory, SMALL, WATCH_TIME, WorkPermit, compute};
+use admission::{GuardedBody, Reservation, ResponseMemory, SMALL, WATCH_TIME, compute};
 use axum::{
     body::{Body, HttpBody as _},
     extract::FromRequestParts,
@@ -50,7 +50,8 @@ pub(crate) struct Caller {
 /// The core's response to a call.
 pub(crate) struct CoreResponse<R> {
     pub(crate) message: R,
-    pub(crate) resources: Resources,
+    /// What the records of a core in the same process hold, until they are sent.
+    pub(crate) memory: Option<ResponseMemory>,
 }
 
 impl<R> CoreResponse<R> {
@@ -73,11 +74,9 @@ impl<R> CoreResponse<R> {
         bytes: usize,
         make: impl FnOnce(&R) -> HttpResponse,
     ) -> Result<HttpResponse, Rejection> {
-        let Self { message, resources: Resources { memory, permit } } = self;
+        let Self { message, memory } = self;
         let of_core = memory.as_ref().map_or(0, |memory| memory.bytes());
         let response = compute(of_core.max(bytes), || make(&message));
-        // The company's next work may begin in the core.
-        drop(permit);
         let size = response.body().size_hint().lower() as usize;
         if of_core.max(bytes).max(size) <= SMALL {
             return Ok(response);
@@ -88,19 +87,11 @@ impl<R> CoreResponse<R> {
     }
 }
 
-/// What the records of a core in the same process hold.
-pub(crate) struct Resources {
-    /// Memory, until the records are sent.
-    pub(crate) memory: Option<ResponseMemory>,
-    /// The permit of the read, until the records are written.
-    pub(crate) permit: Option<Arc<WorkPermit>>,
-}
-
 /// A stream whose first messages were read.
 pub(crate) struct Opened<R> {
     pub(crate) first: Vec<R>,
     pub(crate) rest: BoxStream<R>,
-    pub(crate) resources: Resources,
+    pub(crate) memory: Option<ResponseMemory>,
 }
 
 /// Logs why a token is refused.
@@ -129,7 +120,6 @@ impl Caller {
             verified => verified,
         };
         let token = token.inspect_err(|_| report_refused(gateway, headers))?;
-        gateway.callers.called(token.company_id);
         // The layer around every request has added it.
         let record = parts.extensions.get::<Arc<RequestRecord>>().cloned().ok_or_else(Error::internal)?;
         let _ = record.token.set(token.clone());
@@ -171,8 +161,7 @@ impl Caller {
             Err(_) => None,
         });
         let (_, message, mut extensions) = called??.into_parts();
-        let resources = Resources { memory: extensions.remove(), permit: extensions.remove() };
-        Ok(CoreResponse { message, resources })
+        Ok(CoreResponse { message, memory: extensions.remove() })
     }
 
     /// Reads the first messages of a stream, so that an error before them gets its own status.
@@ -189,9 +178,9 @@ impl Caller {
     {
         let mut is_again = false;
         loop {
-            let CoreResponse { message: mut rest, resources } = self.call(message.clone(), &operation).await?;
+            let CoreResponse { message: mut rest, memory } = self.call(message.clone(), &operation).await?;
             match self.wait(rest.by_ref().take(messages).try_collect()).await? {
-                Ok(first) => return Ok(Opened { first, rest, resources }),
+                Ok(first) => return Ok(Opened { first, rest, memory }),
                 Err(status) if status.source().is_some() && !is_again => is_again = true,
                 Err(status) => return Err(status.into()),
             }

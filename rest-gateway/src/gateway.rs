@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, thread::available_parallelism};
 
-use admission::{Callers, MEMORY_QUOTA_DIVISOR, Memory, QueueLimits, SLOW_AFTER, WorkPermit, WorkQueue};
+use admission::{MEMORY_QUOTA_DIVISOR, Memory, WorkPermit, WorkQueue};
 use compliance_api::{client::Clients, error::Error, token::Verifier};
 use metrics::{describe_gauge, gauge};
 use pages::Page;
@@ -10,10 +10,7 @@ use telemetry::metrics::on_render;
 use tokio::time::timeout;
 
 use crate::{
-    limits::{
-        CPUS_PER_PERMIT_WITH_OTHERS, LARGE_REQUESTS_OF_A_COMPANY_PER_CPU, LARGE_REQUESTS_PER_CPU,
-        MAX_QUEUED_LARGE_REQUESTS, MAX_QUEUED_LARGE_REQUESTS_OF_A_COMPANY,
-    },
+    limits::{LARGE_REQUESTS_OF_A_COMPANY_PER_CPU, LARGE_REQUESTS_PER_CPU},
     settings::Settings,
 };
 
@@ -34,8 +31,6 @@ pub(crate) struct Gateway {
     pub(crate) verifier: Arc<Verifier>,
     /// Memory of all requests.
     pub(crate) memory: Memory,
-    /// Detects whether several companies call.
-    pub(crate) callers: Callers,
     /// Permits for large requests. Each request keeps a processor busy.
     pub(crate) large_requests: WorkQueue,
     /// The console, with the settings of its sign-in.
@@ -46,21 +41,12 @@ pub(crate) struct Gateway {
 impl Gateway {
     pub(crate) fn new(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>, settings: Settings) -> Self {
         let cpus = available_parallelism().map_or(1, usize::from);
-        let limits = QueueLimits {
-            running: cpus * LARGE_REQUESTS_PER_CPU,
-            running_per_company: cpus * LARGE_REQUESTS_OF_A_COMPANY_PER_CPU,
-            running_with_others: (cpus / CPUS_PER_PERMIT_WITH_OTHERS).max(1),
-            slow_after: SLOW_AFTER,
-            waiting: MAX_QUEUED_LARGE_REQUESTS,
-            waiting_per_company: MAX_QUEUED_LARGE_REQUESTS_OF_A_COMPANY,
-        };
-        let callers = Callers::default();
-        let large_requests = WorkQueue::new(limits, callers.clone());
+        let large_requests = WorkQueue::new(cpus * LARGE_REQUESTS_PER_CPU, cpus * LARGE_REQUESTS_OF_A_COMPANY_PER_CPU);
         let own = || Memory::new(settings.memory(), settings.memory() / MEMORY_QUOTA_DIVISOR);
         let memory = memory.unwrap_or_else(own);
         report(&large_requests, &memory);
         let console = settings.console.console(verifier.company_claim());
-        Self { clients, verifier, memory, callers, large_requests, console, settings }
+        Self { clients, verifier, memory, large_requests, console, settings }
     }
 
     /// Waits for a permit to process a large request of a company.

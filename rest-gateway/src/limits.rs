@@ -9,12 +9,6 @@ pub const LARGE_REQUEST: usize = 256 << 10;
 pub(crate) const LARGE_REQUESTS_PER_CPU: usize = 2;
 /// Large requests in progress per processor and company.
 pub(crate) const LARGE_REQUESTS_OF_A_COMPANY_PER_CPU: usize = 1;
-/// Processors per permit of a company while other companies call. Half of the processors stay free for the others.
-pub(crate) const CPUS_PER_PERMIT_WITH_OTHERS: usize = 2;
-/// Large requests that wait for a permit.
-pub(crate) const MAX_QUEUED_LARGE_REQUESTS: usize = 1024;
-/// Large requests of one company that wait for a permit.
-pub(crate) const MAX_QUEUED_LARGE_REQUESTS_OF_A_COMPANY: usize = 256;
 
 // Bodies of requests.
 /// Bytes of a body that are read without a pause. Other tasks of the thread wait during this time.

@@ -53,12 +53,12 @@ pub(crate) fn respond_list<M: Send + Sync + 'static, R: Serialize + 'static>(
 /// The response with all records of an opened stream.
 pub(crate) fn respond_opened<M: Send + Sync + 'static, R: Serialize + 'static>(
     document: ListFormat,
-    Opened { first, rest, resources }: Opened<M>,
+    Opened { first, rest, memory }: Opened<M>,
     records: fn(&M) -> &[R],
     deadline: Instant,
 ) -> Response {
     let messages = stream::iter(first.into_iter().map(Ok)).chain(rest).boxed();
-    respond_list(document, messages, records, resources.memory, deadline)
+    respond_list(document, messages, records, memory, deadline)
 }
 
 /// Makes each chunk when the connection asks for it, so at most one message is in memory.

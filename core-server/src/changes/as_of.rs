@@ -21,7 +21,7 @@ use crate::{
     backend::Backend,
     cases,
     lists::{Records, read_records},
-    quotas::{QueueClass, with_memory},
+    quotas::{DatabaseWork, with_memory},
     record_sql::{Place, RecordQuery},
     urls,
 };
@@ -74,9 +74,9 @@ pub(crate) async fn past<R: Record>(
         let is_found: Option<bool> = row.try_get("is_found")?;
         Ok((rejection(row, second)?, is_found.map(|_| decode(reader, row)).transpose()?))
     };
-    // The read can take long, because it reads all later batches. So it doesn't use the permits of pages.
+    // The read can take long, because it reads all later batches.
     let reading = read_records(backend.source(company_id), query, read);
-    let Records { mut records, memory } = backend.with_permit(company_id, QueueClass::Heavy, reading).await?;
+    let Records { mut records, memory } = backend.with_permit(company_id, DatabaseWork::LongStatement, reading).await?;
     match records.pop() {
         Some((Some(error), _)) => Err(error.into()),
         Some((None, Some(record))) => Ok(with_memory(record, memory)),

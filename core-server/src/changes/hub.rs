@@ -35,7 +35,7 @@ use crate::{
     backend::Backend,
     lists::{PART, Source},
     message_streams::MESSAGE_STALLED,
-    quotas::QueueClass,
+    quotas::DatabaseWork,
 };
 
 /// Maximum number of changes on a shared page.
@@ -208,13 +208,13 @@ impl Hub {
         types: &[String],
     ) -> Result<ChangePage, Error> {
         let _permit = company.beginning.acquire().await.map_err(|_| Error::internal())?;
-        self.backend.with_permit(company.id, QueueClass::Statement, self.page(company.id, after, types)).await
+        self.backend.with_permit(company.id, DatabaseWork::Statement, self.page(company.id, after, types)).await
     }
 
     /// Reads a page of changes of some types, with a permit for the company.
     pub(super) async fn read(&self, company_id: i64, after: i64, types: &[String]) -> Result<ChangePage, Error> {
         let reading =
-            self.backend.with_permit(company_id, QueueClass::Statement, self.page(company_id, Some(after), types));
+            self.backend.with_permit(company_id, DatabaseWork::Statement, self.page(company_id, Some(after), types));
         let read = timeout(self.backend.settings.call_timeout, reading).await;
         read.map_err(|_| Error::deadline_exceeded())?
     }

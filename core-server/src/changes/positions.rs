@@ -8,7 +8,7 @@ use storage::{
     error::from_database,
 };
 
-use crate::{backend::Backend, lists::Source, quotas::QueueClass};
+use crate::{backend::Backend, lists::Source, quotas::DatabaseWork};
 
 /// Positions from which a reader can read.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +90,7 @@ impl Changed {
             ))
         };
         let (positions, is_complete, ids) = backend
-            .with_permit(company_id, QueueClass::Statement, async {
+            .with_permit(company_id, DatabaseWork::Statement, async {
                 database::read(&pool, read).await.map_err(from_database)
             })
             .await?;

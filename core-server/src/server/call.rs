@@ -24,7 +24,7 @@ use tracing::{debug, info};
 
 use crate::{
     access::{Caller, Verified},
-    quotas::{QueueClass, Usage},
+    quotas::{DatabaseWork, Usage},
 };
 
 /// A call before its checks.
@@ -126,15 +126,15 @@ impl Called {
     }
 
     /// The queue for a call with this number of items. Each page of a stream enters a queue itself.
-    pub(super) fn work(self, items: usize) -> QueueClass {
-        let Self::Operation(operation) = self else { return QueueClass::Coalesced };
+    pub(super) fn work(self, items: usize) -> DatabaseWork {
+        let Self::Operation(operation) = self else { return DatabaseWork::Coalesced };
         match operation.work {
-            wire::Work::SingleRead => QueueClass::Coalesced,
+            wire::Work::SingleRead => DatabaseWork::Coalesced,
             // The first page waits with the first pages of the company's other watches.
-            _ if self.is_watch() => QueueClass::Coalesced,
-            wire::Work::Page => QueueClass::Statement,
-            wire::Work::Unspecified if items <= 1 => QueueClass::Coalesced,
-            wire::Work::Unspecified => QueueClass::of_items(items),
+            _ if self.is_watch() => DatabaseWork::Coalesced,
+            wire::Work::Page => DatabaseWork::Statement,
+            wire::Work::Unspecified if items <= 1 => DatabaseWork::Coalesced,
+            wire::Work::Unspecified => DatabaseWork::of_items(items),
         }
     }
 }

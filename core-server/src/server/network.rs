@@ -23,7 +23,7 @@ use super::{
     protocol::{code, complete_rejection, describe},
     receive::receive,
 };
-use crate::quotas::{OPEN_STREAMS, QueueClass, Quotas};
+use crate::quotas::{DatabaseWork, OPEN_STREAMS, Quotas};
 
 /// A request with one item is a long batch if it takes more bytes than this, encoded and decoded.
 const HEAVY_BYTES: usize = 1 << 20;
@@ -137,17 +137,17 @@ where
             let quotas = pipeline.quotas();
             let stream = called.is_open_to_all().then(|| open_to_all(quotas)).transpose()?;
             let content = (Body::new(body), Resources { memory: quotas.memory.reservation(None), stream }, false);
-            return Ok(MeasuredMessage { content, written: 0, work: QueueClass::Coalesced, is_long: false });
+            return Ok(MeasuredMessage { content, written: 0, work: DatabaseWork::Coalesced, is_long: false });
         }
         Called::Unknown => return Err(Error::new(Reason::UnknownPath, "There is no such operation.").into()),
     };
     let (body, measure, memory) = receive(pipeline, operation, body, company_id).await?;
     let work = match called.work(measure.items) {
         // One item can also be large. A batch of reads has no company and has its own limits.
-        QueueClass::Coalesced if memory.bytes() > HEAVY_BYTES => QueueClass::Heavy,
+        DatabaseWork::Coalesced if memory.bytes() > HEAVY_BYTES => DatabaseWork::LongStatement,
         work => work,
     };
-    let is_long = work.is_heavy() || is_long(memory.bytes());
+    let is_long = work.is_long() || is_long(memory.bytes());
     let resources = Resources { memory, stream: None };
     Ok(MeasuredMessage { content: (body, resources, is_long), written: called.written(measure.items), work, is_long })
 }

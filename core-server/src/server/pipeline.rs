@@ -7,7 +7,7 @@
 //! 4. *access*: token, rate limit, scope. All later steps count by company.
 //! 5. *quota*: the company's calls in flight, before the call reserves memory or waits.
 //! 6. *deadline*: bounds all later steps, which may wait. They also end here if they panic.
-//! 7. *message*: received and measured, only for admitted callers. Its size decides the queue.
+//! 7. *message*: received and measured, only for admitted callers. Its size decides about the next step.
 //! 8. *work*: the permit of the company's work. Last, so that work with a permit never waits for a client.
 //!
 //! [`Pipeline::check`] makes the steps 1 to 5, and [`Pipeline::serve`] the rest. A read of a batch passes the steps up to 5: its batch has a
@@ -15,7 +15,7 @@
 
 use std::{future::ready, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use admission::{Count, ResponseMemory, WorkPermit, run_off_thread};
+use admission::{Count, run_off_thread};
 use compliance_api::{
     client::Middleware,
     error::Error,
@@ -24,7 +24,6 @@ use compliance_api::{
 };
 use futures::FutureExt as _;
 use http::{Extensions, HeaderMap, HeaderValue, header::AUTHORIZATION};
-use http_server::FinishBy;
 use telemetry::error_limited;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -40,7 +39,7 @@ use super::{
 use crate::{
     CoreSettings,
     access::AccessPolicy,
-    quotas::{QueueClass, Quotas},
+    quotas::{DatabaseWork, Quotas},
 };
 use storage::{deadline, statement_context::milliseconds};
 
@@ -84,7 +83,7 @@ pub(super) struct MeasuredMessage<M> {
     pub(super) content: M,
     /// The items that it writes.
     pub(super) written: usize,
-    pub(super) work: QueueClass,
+    pub(super) work: DatabaseWork,
     /// Whether a step of receiving or serving it can occupy a processor for long.
     pub(super) is_long: bool,
 }
@@ -168,7 +167,7 @@ impl Pipeline {
         let serving = async {
             let MeasuredMessage { content, written, work, is_long } = message.await?;
             items = written;
-            let permit = match company_id {
+            let _permit = match company_id {
                 Some(company_id) => {
                     let start = Instant::now();
                     let permit = quotas.enter(company_id, work).await?;
@@ -178,11 +177,7 @@ impl Pipeline {
                 // A batch of reads, or a call of a standard service.
                 None => None,
             };
-            let mut response = run_off_thread(service(content), is_long).await;
-            if let Some(permit) = permit {
-                response.keep(permit, quotas);
-            }
-            Ok::<_, Status>(response)
+            Ok::<_, Status>(run_off_thread(service(content), is_long).await)
         };
         let serving = record.statement_context().run(record.span.run(serving));
         let serving = deadline::until(Instant::now() + timeout, serving);
@@ -226,7 +221,7 @@ impl Middleware for Pipeline {
         call.identify(request.extensions_mut());
         let items = request.get_ref().items();
         let (work, written) = (called.work(items), called.written(items));
-        let message = ready(Ok(MeasuredMessage { content: request, written, work, is_long: work.is_heavy() }));
+        let message = ready(Ok(MeasuredMessage { content: request, written, work, is_long: work.is_long() }));
         self.serve(call, message, service).await
     }
 }
@@ -252,11 +247,6 @@ pub(super) trait CallResponse: Sized {
     /// Records the call to the end of its response.
     fn record(self, record: CallRecord) -> Self;
 
-    /// Releases the permit of the work, once the service has done it.
-    fn keep(&mut self, permit: WorkPermit, _: &Quotas) {
-        drop(permit);
-    }
-
     fn finish(mut self, record: CallRecord) -> Self {
         if let Some(rate_limit) = &record.caller.rate_limit {
             rate_limit.write(self.headers_mut());
@@ -281,16 +271,6 @@ impl<R> CallResponse for Result<Response<R>, Status> {
     fn record(self, mut record: CallRecord) -> Self {
         record.code = self.as_ref().map_or_else(Status::code, |_| Code::Ok);
         self
-    }
-
-    /// While several companies call, the permit lasts until the gateway has written a large response. A stream needs no such permit: each
-    /// of its pages waits for one, and for the reader.
-    fn keep(&mut self, permit: WorkPermit, quotas: &Quotas) {
-        let Ok(extensions) = self.as_mut().map(Response::extensions_mut) else { return };
-        let is_stream = extensions.get::<FinishBy>().is_some();
-        if extensions.get::<ResponseMemory>().is_some() && !is_stream && quotas.callers.are_several() {
-            extensions.insert(Arc::new(permit));
-        }
     }
 }
 

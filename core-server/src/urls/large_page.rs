@@ -4,7 +4,6 @@
 //! that cannot continue ends with an error, because the rest would come from another snapshot.
 
 use std::{
-    pin::pin,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -12,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use admission::{Reservation, ResponseMemory, WorkPermit, compute};
+use admission::{Reservation, ResponseMemory, compute};
 use compliance_api::{
     error::Error,
     v1::{ComplianceUrl, ListComplianceUrlsRequest, StreamComplianceUrlsResponse},
@@ -42,11 +41,8 @@ use storage::{
 /// Maximum read-ahead, in KiB.
 const READ_AHEAD: usize = 16 << 10;
 const KIB: usize = 1 << 10;
-/// How long a page waits for its reader, and for memory for its next record.
+/// How long a page waits for its reader and for memory, in total.
 const PAGE_STALLED: Duration = Duration::from_secs(30);
-/// The same in total, while other companies need the permit. A reader that takes a record a second does not stall.
-const STALLS: Duration = Duration::from_secs(10);
-const STALL: Duration = Duration::from_secs(1);
 
 pub(super) struct LargePage {
     pub(super) backend: Arc<Backend>,
@@ -73,7 +69,7 @@ impl LargePage {
     /// Reads the page, and sends its records. If nothing was sent yet, the page may be read again.
     async fn send(&self, sender: &Sender) -> Result<(), Error> {
         let statement = STATEMENTS.statement(&self.request)?;
-        let permit = &self.backend.quotas.large_pages.enter(self.company_id).await?;
+        let _permit = self.backend.quotas.large_pages.enter(self.company_id).await?;
         let has_sent = AtomicBool::new(false);
         // Only the first row is a wait for the database. The others wait for the reader.
         let watch = Mutex::new(Some(Watch::start()));
@@ -89,7 +85,7 @@ impl LargePage {
                 };
                 pool.fetch_while(query, pass_on).await
             };
-            let (read, sent) = tokio::join!(fetching, self.send_rows(rows, sender, &has_sent, permit));
+            let (read, sent) = tokio::join!(fetching, self.send_rows(rows, sender, &has_sent));
             match read {
                 Err(error) if !has_sent.load(Ordering::Relaxed) => Err(error),
                 read => Ok(sent.and_then(|()| read.map_err(from_database))),
@@ -104,16 +100,20 @@ impl LargePage {
         mut rows: mpsc::Receiver<PgRow>,
         sender: &Sender,
         has_sent: &AtomicBool,
-        permit: &WorkPermit,
     ) -> Result<(), Error> {
         let room = Arc::new(Semaphore::new(READ_AHEAD));
-        let (mut reader, mut stalls) = (None, Duration::ZERO);
+        let (mut reader, mut patience) = (None, PAGE_STALLED);
         while let Some(row) = rows.recv().await {
             let bytes = size(&row);
             let ahead = Arc::clone(&room).acquire_many_owned((bytes.div_ceil(KIB)).clamp(1, READ_AHEAD) as u32);
-            let ahead = wait(ahead, permit, &mut stalls).await?.map_err(|_| Error::internal())?;
+            let start = Instant::now();
+            let ahead = timeout(patience, ahead)
+                .await
+                .map_err(|_| Error::deadline_exceeded())?
+                .map_err(|_| Error::internal())?;
             let mut memory = self.backend.quotas.memory.reservation(Some(self.company_id));
-            wait(memory.wait_to_grow(bytes * COPIES, PAGE_STALLED), permit, &mut stalls).await??;
+            memory.wait_to_grow(bytes * COPIES, patience).await?;
+            patience = patience.saturating_sub(start.elapsed());
             let message = compute(bytes, || self.message(&row, &mut reader)).map_err(from_database)?;
             drop(row);
             memory.shrink_to(bytes * (COPIES - 1));
@@ -139,16 +139,4 @@ impl LargePage {
         let urls = found.map(|_| read(reader, row)).transpose()?.into_iter().collect();
         Ok(StreamComplianceUrlsResponse { urls, meta })
     }
-}
-
-async fn wait<F: Future>(wait: F, permit: &WorkPermit, stalls: &mut Duration) -> Result<F::Output, Error> {
-    let mut wait = pin!(timeout(PAGE_STALLED, wait));
-    while *stalls < STALLS {
-        match timeout(STALL, &mut wait).await {
-            Ok(waited) => return waited.map_err(|_| Error::deadline_exceeded()),
-            Err(_) if permit.is_needed() => *stalls += STALL,
-            Err(_) => {}
-        }
-    }
-    Err(Error::deadline_exceeded())
 }

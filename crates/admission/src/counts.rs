@@ -1,10 +1,9 @@
-//! Limits on open things such as calls and streams, and whether several companies call.
+//! Limits on open things such as calls and streams.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc};
 
 use compliance_api::error::Error;
 use parking_lot::Mutex;
-use tokio::time::Instant;
 
 /// The reason for a rejection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,11 +79,6 @@ impl Counts {
     pub fn open(&self) -> usize {
         self.0.open.lock().all
     }
-
-    /// The number of open things of a company.
-    pub fn open_of(&self, company: i64) -> usize {
-        self.0.open.lock().companies.get(&company).copied().unwrap_or_default()
-    }
 }
 
 /// A thing that is open until this is dropped.
@@ -112,40 +106,9 @@ pub(crate) fn subtract(companies: &mut HashMap<i64, usize>, company: i64, count:
     }
 }
 
-/// Companies that call within this time of each other call at the same time.
-const AT_THE_SAME_TIME: Duration = Duration::from_secs(1);
-
-/// Detects when several companies call at the same time. Clones share one state.
-#[derive(Clone, Debug, Default)]
-pub struct Callers(Arc<Mutex<Seen>>);
-
-#[derive(Debug, Default)]
-struct Seen {
-    last: Option<i64>,
-    /// When a call last came from another company than the call before.
-    changed: Option<Instant>,
-}
-
-impl Callers {
-    /// Records a call of a company.
-    pub fn called(&self, company: i64) {
-        let seen = &mut *self.0.lock();
-        if seen.last.replace(company).is_some_and(|last| last != company) {
-            seen.changed = Some(Instant::now());
-        }
-    }
-
-    /// Whether more than one company has called recently.
-    pub fn are_several(&self) -> bool {
-        self.0.lock().changed.is_some_and(|changed| changed.elapsed() < AT_THE_SAME_TIME)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use tokio::time::advance;
-
-    use super::{AT_THE_SAME_TIME, Callers, Counts, LimitReached};
+    use super::{Counts, LimitReached};
 
     #[test]
     fn a_company_with_a_limit_of_its_own_has_no_other() {
@@ -174,29 +137,5 @@ mod tests {
         assert_eq!(counts.open(), 0);
         assert!(counts.0.open.lock().companies.is_empty());
         assert!([i64::MIN, i64::MAX].iter().all(|company| counts.add(*company).is_ok()));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn one_company_is_alone_until_another_calls_and_a_while_after_it() {
-        let callers = Callers::default();
-        assert!(!callers.are_several());
-        // The ID 0 is a company's like any other.
-        for _ in 0..3 {
-            callers.called(0);
-            assert!(!callers.are_several());
-        }
-        callers.called(7);
-        assert!(callers.are_several());
-        callers.called(7);
-        advance(AT_THE_SAME_TIME / 2).await;
-        callers.called(7);
-        assert!(callers.are_several());
-        advance(AT_THE_SAME_TIME).await;
-        callers.called(7);
-        assert!(!callers.are_several(), "the other company has gone");
-        callers.clone().called(0);
-        assert!(callers.are_several());
-        advance(AT_THE_SAME_TIME).await;
-        assert!(!callers.are_several(), "the time is over");
     }
 }

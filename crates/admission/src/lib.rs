@@ -12,12 +12,12 @@ mod rejections;
 mod semaphores;
 
 pub use body::GuardedBody;
-pub use counts::{Callers, Count, Counts, LimitReached};
+pub use counts::{Count, Counts, LimitReached};
 pub use messages::{
     LONG_COMPUTATION, MEMORY_QUOTA_DIVISOR, MEMORY_WAIT, Memory, Reservation, ResponseMemory, SMALL, compute, is_long,
     off_thread, run_off_thread,
 };
-pub use queue::{QueueLimits, SLOW_AFTER, WorkPermit, WorkQueue};
+pub use queue::{WorkPermit, WorkQueue};
 pub use rejections::RejectionDelay;
 pub use semaphores::CompanySemaphores;
 

@@ -19,7 +19,7 @@ use self::send::{
     without_conflicts,
 };
 pub use self::{
-    queues::{CompanyQueue, OnWait, Queues, WritePermit},
+    queues::{CompanyQueue, Queues, WritePermit},
     send::Write,
 };
 use crate::{database::Connections, error::from_batcher, limits::MAX_QUEUED_COALESCED, metrics};

@@ -61,19 +61,19 @@ async fn list_page(caller: Caller, query: &Query) -> Result<Response, Rejection>
     let (caller, deadline) = caller.for_list();
     let request = StreamComplianceUrlsRequest { list: Some(list) };
     let opened = caller.open(request, 2, |core, request| core.urls.stream_compliance_urls(request)).await?;
-    let Opened { first, rest, resources } = opened;
+    let Opened { first, rest, memory } = opened;
     let mut first = first.into_iter();
     let page = first.next().ok_or_else(Error::internal)?;
     let Some(next) = first.next() else {
         let bytes = page.urls.iter().map(transcript).sum();
-        return CoreResponse { message: page, resources }
+        return CoreResponse { message: page, memory }
             .respond(&caller, bytes, |page| respond(StatusCode::OK, &Envelope::found(FOUND, &page.urls, page.meta)));
     };
     let mut own = caller.memory();
     own.grow(PAGE_MEMORY).map_err(Error::from)?;
     let document = ListFormat::envelope(FOUND, page.meta);
     let messages = stream::iter([Ok(page), Ok(next)]).chain(rest).boxed();
-    Ok(respond_list(document, messages, |message| &message.urls, (resources.memory, own), deadline))
+    Ok(respond_list(document, messages, |message| &message.urls, (memory, own), deadline))
 }
 
 /// Read a compliance URL

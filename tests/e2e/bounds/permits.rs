@@ -7,7 +7,6 @@ use futures::future::{join_all, select_all};
 use rest_gateway::Settings;
 use sqlx::AssertSqlSafe;
 use test_support::{Options, RestClient, TestService, activity, new_company, token};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -58,30 +57,24 @@ async fn wait_for_readers(service: &TestService, count: i64) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn waiting_pages_keep_no_permit() {
     let service = TestService::start().await;
-    let (company, other) = (new_company(), new_company());
+    let company = new_company();
     add_urls(&service, company, 40).await;
-    let (rest, others) = (service.rest(company), service.rest(other));
+    let rest = service.rest(company);
     let readers = [(); 2].map(|()| tokio::spawn(read_slowly(rest.clone(), 0)));
     wait_for_readers(&service, 2).await;
-    // From now on the company may read one large page at a time.
-    let others = tokio::spawn(async move {
-        loop {
-            assert_eq!(others.get("/urls").await.status, 200);
-        }
-    });
     let waiting = (0..12).map(|_| {
         let rest = rest.clone();
         tokio::spawn(async move { rest.get("/urls").await.status })
     });
     let mut waiting = select_all(waiting);
-    // At the same time, because a stalled reader keeps its permit for ten seconds.
+    // At the same time, because a stalled reader keeps its permit for 30 seconds.
     let small = join_all((0..40).map(|_| async { assert_eq!(rest.get("/urls?per_page=1").await.status, 200) }));
     tokio::select! {
         _ = small => {}
         (ended, ..) = &mut waiting => panic!("a large page has ended before a small one: {ended:?}"),
     }
-    for task in readers.into_iter().chain([others]).map(|task| task.abort_handle()) {
-        task.abort();
+    for reader in readers {
+        reader.abort();
     }
 }
 
@@ -94,7 +87,7 @@ async fn slow_readers_make_room() {
         add_urls(&service, company, 60).await;
     }
     add_urls(&service, other, 12).await;
-    // A company has at most two of three permits, and one while others call.
+    // A company has at most two of three permits.
     let waiting_pages = async || {
         let mut readers = JoinSet::new();
         for (company, count) in [(slow[0], 1), (slow[0], 2), (slow[1], 3)] {
@@ -170,10 +163,9 @@ async fn bodies_and_requests_do_not_wait_for_each_other() {
     }
 }
 
-/// Companies whose large batches wait in the database leave gateway permits to others.
+/// Companies whose large batches wait in the database leave permits to others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stuck_companies_leave_permits_to_others() {
-    // Long work does not count as running.
     const LONG: Duration = Duration::from_secs(15);
     let timeouts = Duration::from_mins(5);
     let settings = Settings { request_timeout: timeouts, ..Settings::default() };
@@ -222,37 +214,5 @@ async fn stuck_companies_leave_permits_to_others() {
     let (status, _, rest) = stuck.await;
     for status in std::iter::once(status).chain(join_all(rest).await) {
         assert_eq!(status.unwrap(), 201);
-    }
-}
-
-/// Endless reads with `as_of` leave permits to the pages of the company.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn past_records_leave_permits_to_pages() {
-    let service = TestService::start().await;
-    let company = new_company();
-    let rest = service.rest(company);
-    rest.post("/urls", r#"{"urls":[{"url":"https://past.example/"}]}"#).await.with_status(201);
-    let id = rest.get("/urls").await.with_status(200)["data"][0]["id"].as_i64().unwrap();
-    let mut blocked = service.pool.begin().await.unwrap();
-    sqlx::raw_sql("lock table changes in access exclusive mode").execute(&mut *blocked).await.unwrap();
-    let now = OffsetDateTime::now_utc().truncate_to_second().format(&Rfc3339).unwrap();
-    let readers: Vec<_> = (0..64)
-        .map(|_| {
-            let (rest, path) = (rest.clone(), format!("/urls/{id}?as_of={now}"));
-            tokio::spawn(async move { rest.get(&path).await.status })
-        })
-        .collect();
-    let waiting = format!("select count(*) from {} where wait_event_type = 'Lock'", activity());
-    while sqlx::query_scalar::<_, i64>(AssertSqlSafe(&*waiting)).fetch_one(&service.pool).await.unwrap() == 0 {
-        assert!(!readers.iter().any(JoinHandle::is_finished), "records of the past do not wait");
-        sleep(Duration::from_millis(5)).await;
-    }
-    for _ in 0..10 {
-        rest.get("/urls?per_page=10").await.with_status(200);
-    }
-    assert!(!readers.iter().any(JoinHandle::is_finished), "the pages have waited for records of the past");
-    blocked.rollback().await.unwrap();
-    for status in join_all(readers).await {
-        assert_eq!(status.unwrap(), 200);
     }
 }

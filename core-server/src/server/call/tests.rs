@@ -3,8 +3,8 @@ use super::*;
 #[test]
 fn long_batches_are_heavy() {
     let work = |items| Called::Operation(&Operation::ADD_COMPLIANCE_URLS).work(items);
-    assert_eq!([0, 1].map(work), [QueueClass::Coalesced; 2]);
-    assert_eq!([2, 100, 101].map(|items| work(items).is_heavy()), [false, false, true]);
+    assert_eq!([0, 1].map(work), [DatabaseWork::Coalesced; 2]);
+    assert_eq!([2, 100, 101].map(|items| work(items).is_long()), [false, false, true]);
 }
 
 #[test]
@@ -19,9 +19,9 @@ fn calls_that_change_something_write() {
 #[test]
 fn pages_are_statements_and_single_reads_are_coalesced() {
     let work = |operation, items| Called::Operation(operation).work(items);
-    assert_eq!(work(&Operation::LIST_COMPLIANCE_URLS, 0), QueueClass::Statement);
-    assert_eq!(work(&Operation::BATCH_GET_AFFILIATES, 1_000), QueueClass::Statement);
-    assert_eq!(work(&Operation::GET_AFFILIATE, 0), QueueClass::Coalesced);
+    assert_eq!(work(&Operation::LIST_COMPLIANCE_URLS, 0), DatabaseWork::Statement);
+    assert_eq!(work(&Operation::BATCH_GET_AFFILIATES, 1_000), DatabaseWork::Statement);
+    assert_eq!(work(&Operation::GET_AFFILIATE, 0), DatabaseWork::Coalesced);
 }
 
 #[test]

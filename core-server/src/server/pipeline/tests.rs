@@ -27,7 +27,7 @@ use super::{Arrival, Origin, Pipeline};
 use crate::{
     CoreSettings,
     access::{AccessPolicy, Limiters, RateLimit},
-    quotas::{QueueClass, Quotas},
+    quotas::{DatabaseWork, Quotas},
     server::{call::Called, network::NetworkService},
 };
 
@@ -39,7 +39,7 @@ const NETWORK: [(&str, Reason); 7] = [
     ("quota", Reason::RateLimited),
     ("deadline", Reason::DeadlineExceeded),
     ("message", Reason::InvalidFields),
-    ("work", Reason::RateLimited),
+    ("work", Reason::DeadlineExceeded),
 ];
 /// The same of calls in this process, which have no head, and a message that was decoded.
 const IN_PROCESS: [(&str, Reason); 5] = [NETWORK[1], NETWORK[2], NETWORK[3], NETWORK[4], NETWORK[6]];
@@ -100,17 +100,12 @@ impl World {
         {
             counts.push(count);
         }
-        let (mut permits, mut waiting) = (Vec::new(), Vec::new());
-        while self.fails_at("work") {
-            let mut entering = Box::pin(quotas.enter(COMPANY, QueueClass::Statement));
+        let (mut permits, mut waiting) = (Vec::new(), None);
+        while self.fails_at("work") && waiting.is_none() {
+            let mut entering = Box::pin(quotas.enter(COMPANY, DatabaseWork::Statement));
             match poll!(entering.as_mut()) {
-                std::task::Poll::Ready(Ok(permit)) => permits.push(permit),
-                std::task::Poll::Ready(Err(_)) => break,
-                std::task::Poll::Pending => waiting.push(entering),
-            }
-            // The call must wait, so that its deadline ends it.
-            if self.fails_at("deadline") && !waiting.is_empty() {
-                break;
+                std::task::Poll::Ready(permit) => permits.push(permit),
+                std::task::Poll::Pending => waiting = Some(entering),
             }
         }
         tokio::time::timeout(SOON, call).await.expect("the call hangs")

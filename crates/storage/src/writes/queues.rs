@@ -26,10 +26,6 @@ const LOCK_PAUSE: Duration = Duration::from_millis(200);
 const BATCHES_PER_COMPANY: u32 = 2;
 /// The same for internal services. Most batches are small and write different records, so a commit can serve more of them.
 const MONITORING_WRITES: u32 = 4;
-/// Receives the ID of a company whose work begins to wait.
-///
-/// Other companies can then use its permits.
-pub type OnWait = Arc<dyn Fn(i64) + Send + Sync>;
 
 /// The queues of all companies, one for each kind of write.
 #[derive(Clone)]
@@ -48,16 +44,13 @@ pub struct Queues {
 
 impl Queues {
     /// Returns the queues of a service with this many connections.
-    ///
-    /// `on_wait` receives a company whose work waits for a lock, or for other work of the company.
-    pub fn new(connections: u32, on_wait: OnWait) -> Self {
+    pub fn new(connections: u32) -> Self {
         let retries = (connections / 4).clamp(1, MAX_LOCK_RETRIES) as usize;
         let retries = Arc::new(Semaphore::new(retries));
         let queue = |most: u32| CompanyQueue {
             most,
             companies: CompanySemaphores::new(most as usize),
             lock_retries: Arc::clone(&retries),
-            on_wait: on_wait.clone(),
         };
         Self {
             created_affiliates: queue(BATCHES_PER_COMPANY),
@@ -76,13 +69,11 @@ pub struct CompanyQueue {
     companies: CompanySemaphores,
     /// Statements of all queues that have met a lock.
     lock_retries: Arc<Semaphore>,
-    on_wait: OnWait,
 }
 
 /// Allows one batch or all writes of a company, until dropped.
 pub struct WritePermit {
-    queue: CompanyQueue,
-    company: i64,
+    lock_retries: Arc<Semaphore>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -100,18 +91,16 @@ impl CompanyQueue {
     /// Takes all permits if no other write of the company runs.
     pub fn try_all(&self, company: i64) -> Option<WritePermit> {
         let permit = self.companies.of(company).try_acquire_many_owned(self.most).ok()?;
-        Some(WritePermit { queue: self.clone(), company, _permit: permit })
+        Some(self.with(permit))
     }
 
     async fn permits(&self, company: i64, permits: u32) -> Result<WritePermit, Error> {
-        let semaphore = self.companies.of(company);
-        let permit = if let Ok(permit) = Arc::clone(&semaphore).try_acquire_many_owned(permits) {
-            permit
-        } else {
-            (self.on_wait)(company);
-            semaphore.acquire_many_owned(permits).await.map_err(|_| Error::internal())?
-        };
-        Ok(WritePermit { queue: self.clone(), company, _permit: permit })
+        let permit = self.companies.of(company).acquire_many_owned(permits).await;
+        Ok(self.with(permit.map_err(|_| Error::internal())?))
+    }
+
+    fn with(&self, permit: OwnedSemaphorePermit) -> WritePermit {
+        WritePermit { lock_retries: Arc::clone(&self.lock_retries), _permit: permit }
     }
 }
 
@@ -120,13 +109,12 @@ impl WritePermit {
     ///
     /// So statements that wait for locks leave most connections to others. `last` is the permit of the previous attempt.
     pub async fn lock_retry(&self, last: Option<OwnedSemaphorePermit>) -> Result<OwnedSemaphorePermit, Error> {
-        (self.queue.on_wait)(self.company);
         if last.is_some() {
             sleep(LOCK_PAUSE).await;
         }
         // Other companies have their turn first.
         drop(last);
-        Arc::clone(&self.queue.lock_retries).acquire_owned().await.map_err(|_| Error::internal())
+        Arc::clone(&self.lock_retries).acquire_owned().await.map_err(|_| Error::internal())
     }
 
     /// Runs a write, and retries it after errors that `can_retry` accepts, or if it waited too long for a lock.
@@ -159,7 +147,7 @@ mod tests {
     use super::*;
 
     fn queue(connections: u32) -> CompanyQueue {
-        Queues::new(connections, Arc::new(|_| {})).urls
+        Queues::new(connections).urls
     }
 
     #[tokio::test]
