@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use flags::{MAX_COUNT, count, size};
+use flags::{MAX_COUNT, count};
 
 /// A limit of one company, written `17:rate-limit=200/s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,16 +26,10 @@ pub enum Limit {
     Rate(RateLimit),
     /// `in-flight`: calls in flight.
     InFlight(usize),
-    /// `streams`: open lists, exports and streams of observations.
-    Streams(usize),
-    /// `watches`: open watches of changes.
-    Watches(usize),
-    /// `memory`: bytes of its requests while no other company has any.
-    Memory(usize),
 }
 
 const EXPECTED: &str = "must be COMPANY:LIMIT=VALUE, such as 17:rate-limit=200/s; \
-                        the limits are rate-limit, in-flight, streams, watches and memory";
+                        the limits are rate-limit and in-flight";
 
 impl FromStr for CompanyLimit {
     type Err = String;
@@ -44,13 +38,9 @@ impl FromStr for CompanyLimit {
         let (company, limit) = text.split_once(':').ok_or(EXPECTED)?;
         let (name, value) = limit.split_once('=').ok_or(EXPECTED)?;
         let company = company.parse().map_err(|_| format!("{company:?} is not a company ID; a limit {EXPECTED}"))?;
-        let number = || count(1..=MAX_COUNT)(value);
         let limit = match name {
             "rate-limit" => value.parse().map(Limit::Rate).map_err(str::to_owned),
-            "in-flight" => number().map(Limit::InFlight),
-            "streams" => number().map(Limit::Streams),
-            "watches" => number().map(Limit::Watches),
-            "memory" => size(1 << 10..=u64::MAX)(value).map(Limit::Memory),
+            "in-flight" => count(1..=MAX_COUNT)(value).map(Limit::InFlight),
             _ => return Err(format!("{name:?} is not a limit; a limit {EXPECTED}")),
         };
         limit.map(|limit| Self { company, limit }).map_err(|error| format!("{name}: {error}"))
@@ -63,9 +53,6 @@ impl fmt::Display for CompanyLimit {
         let name = match self.limit {
             Limit::Rate(_) => "rate-limit",
             Limit::InFlight(_) => "in-flight",
-            Limit::Streams(_) => "streams",
-            Limit::Watches(_) => "watches",
-            Limit::Memory(_) => "memory",
         };
         write!(f, "{}:{name}", self.company)
     }
@@ -132,9 +119,7 @@ mod tests {
             ("17:rate-limit=200/s", 17, Limit::Rate("200/s".parse().unwrap())),
             ("17:rate-limit=off", 17, Limit::Rate("off".parse().unwrap())),
             ("17:in-flight=256", 17, Limit::InFlight(256)),
-            ("17:streams=4", 17, Limit::Streams(4)),
-            ("17:watches=10", 17, Limit::Watches(10)),
-            ("9007199254740993:memory=64MiB", 9_007_199_254_740_993, Limit::Memory(64 << 20)),
+            ("9007199254740993:in-flight=2", 9_007_199_254_740_993, Limit::InFlight(2)),
         ] {
             let parsed = parse(text).unwrap();
             assert_eq!(parsed, CompanyLimit { company, limit });
@@ -151,7 +136,7 @@ mod tests {
             ("17:in flight=2", "\"in flight\" is not a limit"),
             ("17:rate-limit=200", "rate-limit: a rate limit is N/s, N/m or off"),
             ("17:in-flight=0", "in-flight: must be a whole number between 1 and"),
-            ("17:memory=1 parsec", "memory: \" parsec\" is not one of the units"),
+            ("17:memory=64MiB", "\"memory\" is not a limit"),
         ] {
             assert!(parse(text).unwrap_err().starts_with(cause), "{text}: {:?}", parse(text));
         }
@@ -163,9 +148,9 @@ mod tests {
             let limits: Vec<CompanyLimit> = texts.iter().map(|text| text.parse().unwrap()).collect();
             CompanyLimit::check(&limits)
         };
-        assert_eq!(check(&["17:streams=4", "18:streams=4", "17:watches=4"]), Ok(()));
-        let repeated = check(&["18:streams=4", "17:streams=4", "17:streams=5"]);
-        assert_eq!(repeated, Err("17:streams is set twice: remove one of them".to_owned()));
+        assert_eq!(check(&["17:in-flight=4", "18:in-flight=4", "17:rate-limit=4/s"]), Ok(()));
+        let repeated = check(&["18:in-flight=4", "17:in-flight=4", "17:in-flight=5"]);
+        assert_eq!(repeated, Err("17:in-flight is set twice: remove one of them".to_owned()));
         assert_eq!(check(&[]), Ok(()));
     }
 

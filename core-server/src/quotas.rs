@@ -81,18 +81,15 @@ impl Quotas {
         let connections = (connections as usize).saturating_sub(CONNECTIONS_OF_COALESCED).max(1);
         let large_pages = (connections / LARGE_PAGE_SHARE).clamp(1, LARGE_PAGES);
         let CoreSettings { request_memory, max_in_flight, max_streams, .. } = *settings;
-        let own = |kind: fn(Limit) -> Option<usize>| CompanyLimit::by_company(&settings.company_limits, kind);
-        let memory = own(|limit| if let Limit::Memory(bytes) = limit { Some(bytes) } else { None });
-        let calls = own(|limit| if let Limit::InFlight(calls) = limit { Some(calls) } else { None });
-        let streams = own(|limit| if let Limit::Streams(streams) = limit { Some(streams) } else { None });
-        let watches = own(|limit| if let Limit::Watches(watches) = limit { Some(watches) } else { None });
+        let in_flight = |limit| if let Limit::InFlight(calls) = limit { Some(calls) } else { None };
+        let calls = CompanyLimit::by_company(&settings.company_limits, in_flight);
         let calls_of_a_company = (max_in_flight / CALL_SHARE).max(CALLS_AT_LEAST);
         Self {
-            memory: Memory::with_companies(request_memory, request_memory / MEMORY_QUOTA_DIVISOR, memory),
+            memory: Memory::new(request_memory, request_memory / MEMORY_QUOTA_DIVISOR),
             calls: Counts::with_companies(max_in_flight, calls_of_a_company, calls),
-            streams: Counts::with_companies(max_streams.saturating_mul(STREAM_COMPANIES), max_streams, streams),
-            watchers: Counts::with_companies(WATCHERS, WATCHERS_OF_A_COMPANY, watches.clone()),
-            openings: Counts::with_companies(WATCHERS, WATCHERS_OF_A_COMPANY, watches),
+            streams: Counts::new(max_streams.saturating_mul(STREAM_COMPANIES), max_streams),
+            watchers: Counts::new(WATCHERS, WATCHERS_OF_A_COMPANY),
+            openings: Counts::new(WATCHERS, WATCHERS_OF_A_COMPANY),
             usage: Usage::new(settings),
             open_to_all: Arc::new(Semaphore::new(OPEN_STREAMS)),
             // The connections limit the statements of all companies.
@@ -123,24 +120,22 @@ impl Quotas {
 
     /// Counts a watcher as open until the count is dropped.
     pub(crate) fn watch(&self, company_id: i64) -> Result<Count, Error> {
-        self.watchers.add(company_id).map_err(|limit| self.too_many_watches(company_id, limit))
+        self.watchers.add(company_id).map_err(too_many_watches)
     }
 
     /// Counts a call that opens a watch until the count is dropped.
     pub(crate) fn open_watch(&self, company_id: i64) -> Result<Count, Error> {
-        self.openings.add(company_id).map_err(|limit| self.too_many_watches(company_id, limit))
+        self.openings.add(company_id).map_err(too_many_watches)
     }
+}
 
-    fn too_many_watches(&self, company_id: i64, limit: LimitReached) -> Error {
-        let most = self.watchers.limit_of(company_id);
-        let message = match limit {
-            LimitReached::Company => format!("The company has reached its limit for open watches: {most}."),
-            LimitReached::Process => {
-                format!("This instance of the service has reached its limit for open watches: {WATCHERS}.")
-            }
-        };
-        Error { message, ..limit.into() }
-    }
+fn too_many_watches(limit: LimitReached) -> Error {
+    let (owner, most) = match limit {
+        LimitReached::Company => ("The company", WATCHERS_OF_A_COMPANY),
+        LimitReached::Process => ("This instance of the service", WATCHERS),
+    };
+    let message = format!("{owner} has reached its limit for open watches: {most}.");
+    Error { message, ..limit.into() }
 }
 
 /// A response that holds its memory until it was sent.

@@ -27,7 +27,7 @@ pub struct CoreSettings {
     #[arg(long, env = "COMPLIANCE_RATE_LIMIT", default_value = "1000/s", value_name = "LIMIT")]
     pub rate_limit: RateLimit,
     /// Limit for one company, instead of the limit for all companies: COMPANY:LIMIT=VALUE, such as 17:rate-limit=200/s. The limits are
-    /// rate-limit (N/s, N/m or off), in-flight, streams, watches and memory (a size). Separate several by commas, or repeat the flag.
+    /// rate-limit (N/s, N/m or off), and in-flight. Separate several by commas, or repeat the flag.
     #[arg(
         id = "company-limit",
         long,
@@ -68,7 +68,7 @@ pub struct CoreSettings {
     #[arg(long, env = "COMPLIANCE_MESSAGE_MEMORY", default_value = "128MiB", value_name = "SIZE",
           value_parser = size(1 << 20..=u64::MAX))]
     pub message_memory: usize,
-    /// Memory of all requests together, encoded and decoded. A company can use at most half of the memory that other companies leave free.
+    /// Memory of all requests together, encoded and decoded. A company can use at most half of it.
     #[arg(long, env = "COMPLIANCE_REQUEST_MEMORY", default_value = "384MiB", value_name = "SIZE",
           value_parser = size(1 << 20..=u64::MAX))]
     pub request_memory: usize,

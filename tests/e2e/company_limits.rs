@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use compliance_api::v1::{CheckAccessRequest, WatchChangesRequest};
+use compliance_api::v1::CheckAccessRequest;
 use core_server::{CompanyLimit, Limit, access::RateLimit};
 use test_support::{Options, RestResponse, TestService, new_company};
 use tonic::Code;
@@ -48,26 +48,5 @@ async fn each_company_has_its_own_rate() {
     assert_eq!(limit_of(&service.rest(usual).get("/urls").await), (200, Some([5, 4])));
     for _ in 0..10 {
         assert_eq!(limit_of(&service.rest_remote(off).get("/urls").await), (200, None));
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_company_has_its_own_number_of_watches() {
-    let [limited, usual] = [new_company(), new_company()];
-    let company_limits = vec![CompanyLimit { company: limited, limit: Limit::Watches(1) }];
-    let service = TestService::with(Options { company_limits, ..Options::default() }).await;
-    let (mut one, mut other) = (service.grpc(limited).await, service.grpc(usual).await);
-    let _open = one.changes.watch_changes(WatchChangesRequest::default()).await.unwrap();
-    let refused = one.changes.watch_changes(WatchChangesRequest::default()).await.unwrap_err();
-    assert_eq!(refused.code(), Code::ResourceExhausted);
-    assert_eq!(refused.message(), "The company has reached its limit for open watches: 1.");
-    for rest in [service.rest(limited), service.rest_remote(limited)] {
-        let request = rest.request("GET", "/changes").header("Accept", "text/event-stream");
-        let refused = RestResponse::of(request).await;
-        assert_eq!((refused.status, refused.header("x-ratelimit-limit")), (429, None), "{}", refused.text);
-    }
-    let mut open = Vec::new();
-    for _ in 0..3 {
-        open.push(other.changes.watch_changes(WatchChangesRequest::default()).await.unwrap());
     }
 }

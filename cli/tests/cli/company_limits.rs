@@ -26,7 +26,7 @@ fn written(usage: &BTreeMap<String, i64>, company: &str) -> Option<i64> {
 fn each_company_is_limited_and_counted_alone() {
     let programs = Programs::new();
     let settings =
-        ["--admin-addr", "127.0.0.1:0", "--company-limit", "8:rate-limit=4/m,8:streams=2", "--company-metrics", "2"];
+        ["--admin-addr", "127.0.0.1:0", "--company-limit", "8:rate-limit=4/m,8:in-flight=2", "--company-metrics", "2"];
     let core = Service::start_as(&mut programs.core(&settings));
     let gateway = Service::start_as(&mut programs.gateway_of(&[core.grpc], &[]));
     // A company with limits has labels before its first call.
@@ -72,12 +72,12 @@ fn wrong_company_limits_are_reported() {
     for (value, cause) in [
         ("8:rate-limit=4/h", "rate-limit: a rate limit is N/s, N/m or off"),
         ("8:speed=4", "\"speed\" is not a limit; a limit must be COMPANY:LIMIT=VALUE"),
-        ("eight:streams=4", "\"eight\" is not a company ID"),
+        ("eight:in-flight=4", "\"eight\" is not a company ID"),
     ] {
         let (status, _, errors) = output(&mut programs.core(&["--company-limit", value]));
         assert!(status.code() == Some(2) && errors.contains("--company-limit") && errors.contains(cause), "{errors}");
     }
-    let twice = ["--company-limit", "8:streams=4", "--company-limit", "8:streams=5"];
+    let twice = ["--company-limit", "8:in-flight=4", "--company-limit", "8:in-flight=5"];
     let (status, _, errors) = output(&mut programs.core(&twice));
-    assert!(status.code() == Some(2) && errors.contains("8:streams is set twice: remove one of them"), "{errors}");
+    assert!(status.code() == Some(2) && errors.contains("8:in-flight is set twice: remove one of them"), "{errors}");
 }

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use admission::{Reservation, ResponseMemory, compute};
+use admission::{MEMORY_WAIT, Reservation, compute};
 use compliance_api::{
     error::Error,
     v1::{ComplianceUrl, ListComplianceUrlsRequest, StreamComplianceUrlsResponse},
@@ -41,7 +41,7 @@ use storage::{
 /// Maximum read-ahead, in KiB.
 const READ_AHEAD: usize = 16 << 10;
 const KIB: usize = 1 << 10;
-/// How long a page waits for its reader and for memory, in total.
+/// How long a page waits for its reader and for memory: each time, and in total while other pages wait for a permit.
 const PAGE_STALLED: Duration = Duration::from_secs(30);
 
 pub(super) struct LargePage {
@@ -55,21 +55,19 @@ pub(super) struct LargePage {
 type Sender = Messages<StreamComplianceUrlsResponse, (Reservation, OwnedSemaphorePermit)>;
 
 impl LargePage {
-    /// Responds with the page. Rejects a company that has too many open streams, or no memory for a record.
+    /// Responds with the page. Rejects a company that has too many open streams.
     pub(super) fn stream(self, deadline: Instant) -> Result<Response<BoxStream<StreamComplianceUrlsResponse>>, Error> {
         let open = self.backend.quotas.open_stream(self.company_id)?;
-        // The part of a record that arrives before its size is known.
-        let mut arriving = self.backend.quotas.memory.reservation(Some(self.company_id));
-        arriving.grow(PART)?;
-        let mut response = message_streams::respond(open, deadline, async move |sender| self.send(&sender).await);
-        response.extensions_mut().insert(ResponseMemory::new(arriving));
-        Ok(response)
+        Ok(message_streams::respond(open, deadline, async move |sender| self.send(&sender).await))
     }
 
     /// Reads the page, and sends its records. If nothing was sent yet, the page may be read again.
     async fn send(&self, sender: &Sender) -> Result<(), Error> {
         let statement = STATEMENTS.statement(&self.request)?;
         let _permit = self.backend.quotas.large_pages.enter(self.company_id).await?;
+        // The part of a record that arrives before its size is known.
+        let mut arriving = self.backend.quotas.memory.reservation(Some(self.company_id));
+        arriving.wait_to_grow(PART, MEMORY_WAIT).await?;
         let has_sent = AtomicBool::new(false);
         // Only the first row is a wait for the database. The others wait for the reader.
         let watch = Mutex::new(Some(Watch::start()));
@@ -102,10 +100,12 @@ impl LargePage {
         has_sent: &AtomicBool,
     ) -> Result<(), Error> {
         let room = Arc::new(Semaphore::new(READ_AHEAD));
-        let (mut reader, mut patience) = (None, PAGE_STALLED);
+        let (mut reader, mut paused) = (None, Duration::ZERO);
         while let Some(row) = rows.recv().await {
             let bytes = size(&row);
             let ahead = Arc::clone(&room).acquire_many_owned((bytes.div_ceil(KIB)).clamp(1, READ_AHEAD) as u32);
+            let is_needed = self.backend.quotas.large_pages.waiting() > 0;
+            let patience = if is_needed { PAGE_STALLED.saturating_sub(paused) } else { PAGE_STALLED };
             let start = Instant::now();
             let ahead = timeout(patience, ahead)
                 .await
@@ -113,7 +113,7 @@ impl LargePage {
                 .map_err(|_| Error::internal())?;
             let mut memory = self.backend.quotas.memory.reservation(Some(self.company_id));
             memory.wait_to_grow(bytes * COPIES, patience).await?;
-            patience = patience.saturating_sub(start.elapsed());
+            paused += start.elapsed();
             let message = compute(bytes, || self.message(&row, &mut reader)).map_err(from_database)?;
             drop(row);
             memory.shrink_to(bytes * (COPIES - 1));

@@ -7,7 +7,7 @@ use std::{
 
 use http_body::{Body, Frame, SizeHint};
 
-use crate::messages::off_thread;
+use crate::off_thread::off_thread;
 
 /// A body that holds resources, such as memory, until it is sent.
 #[derive(Debug)]

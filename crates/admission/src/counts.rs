@@ -56,7 +56,7 @@ impl Counts {
     }
 
     /// Maximum number of open things of a company.
-    pub fn limit_of(&self, company: i64) -> usize {
+    fn limit_of(&self, company: i64) -> usize {
         self.0.companies.get(&company).copied().unwrap_or(self.0.quota)
     }
 
@@ -92,16 +92,11 @@ impl Drop for Count {
     fn drop(&mut self) {
         let open = &mut *self.counts.0.open.lock();
         open.all -= 1;
-        subtract(&mut open.companies, self.company, 1);
-    }
-}
-
-/// Subtracts from the count of a company, and removes the company at zero.
-pub(crate) fn subtract(companies: &mut HashMap<i64, usize>, company: i64, count: usize) {
-    if let Some(of_company) = companies.get_mut(&company) {
-        *of_company -= count;
-        if *of_company == 0 {
-            companies.remove(&company);
+        if let Some(of_company) = open.companies.get_mut(&self.company) {
+            *of_company -= 1;
+            if *of_company == 0 {
+                open.companies.remove(&self.company);
+            }
         }
     }
 }

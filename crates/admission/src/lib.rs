@@ -6,17 +6,16 @@
 
 mod body;
 mod counts;
-mod messages;
+mod memory;
+mod off_thread;
 mod queue;
 mod rejections;
 mod semaphores;
 
 pub use body::GuardedBody;
 pub use counts::{Count, Counts, LimitReached};
-pub use messages::{
-    LONG_COMPUTATION, MEMORY_QUOTA_DIVISOR, MEMORY_WAIT, Memory, Reservation, ResponseMemory, SMALL, compute, is_long,
-    off_thread, run_off_thread,
-};
+pub use memory::{MEMORY_QUOTA_DIVISOR, MEMORY_WAIT, Memory, Reservation, ResponseMemory, SMALL};
+pub use off_thread::{LONG_COMPUTATION, compute, is_long, off_thread, run_off_thread};
 pub use queue::{WorkPermit, WorkQueue};
 pub use rejections::RejectionDelay;
 pub use semaphores::CompanySemaphores;

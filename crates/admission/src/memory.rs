@@ -1,0 +1,171 @@
+//! The memory of large messages, which companies share.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    sync::{AcquireError, OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+
+use crate::{counts::LimitReached, semaphores::CompanySemaphores};
+
+/// Maximum size of messages and responses that limits ignore, in bytes.
+///
+/// The memory limits do not count smaller messages, rows and responses. Limits on calls or connections bound their number.
+pub const SMALL: usize = 16 << 10;
+/// How long a request waits for memory that other requests hold.
+pub const MEMORY_WAIT: Duration = Duration::from_secs(5);
+/// One company may hold half of the memory of requests.
+pub const MEMORY_QUOTA_DIVISOR: usize = 2;
+/// Requests without a verified company may hold a sixteenth of the memory.
+const WITHOUT_COMPANY: usize = 16;
+
+/// Limits the bytes of messages, for all companies together and for each. Clones share one set of limits.
+///
+/// Each byte has a permit of its company and one of the process. A request first waits for its company's permits, so it keeps none from
+/// other companies.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    total: usize,
+    quota: usize,
+    process: Arc<Semaphore>,
+    companies: CompanySemaphores,
+    without_company: Arc<Semaphore>,
+}
+
+impl Memory {
+    /// Allows `total` bytes, and `quota` of them for one company.
+    pub fn new(total: usize, quota: usize) -> Self {
+        let total = total.min(Semaphore::MAX_PERMITS);
+        let quota = quota.min(total);
+        Self {
+            total,
+            quota,
+            process: Arc::new(Semaphore::new(total)),
+            companies: CompanySemaphores::new(quota),
+            without_company: Arc::new(Semaphore::new(total / WITHOUT_COMPANY)),
+        }
+    }
+
+    /// Makes an empty reservation for a company, or without one.
+    pub fn reservation(&self, company: Option<i64>) -> Reservation {
+        Reservation { memory: self.clone(), company, permits: None }
+    }
+
+    /// The bytes in use.
+    pub fn reserved(&self) -> usize {
+        self.total - self.process.available_permits()
+    }
+
+    fn permits_of(&self, company: Option<i64>) -> Arc<Semaphore> {
+        company.map_or_else(|| Arc::clone(&self.without_company), |company| self.companies.of(company))
+    }
+}
+
+/// Bytes that are reserved until this is dropped.
+#[derive(Debug)]
+pub struct Reservation {
+    memory: Memory,
+    company: Option<i64>,
+    permits: Option<Permits>,
+}
+
+#[derive(Debug)]
+struct Permits {
+    of_company: OwnedSemaphorePermit,
+    of_process: OwnedSemaphorePermit,
+}
+
+/// The memory of a response, in its extensions, until it is sent.
+pub type ResponseMemory = Arc<Reservation>;
+
+impl Reservation {
+    /// Reserves `bytes` more, or nothing if they are not free.
+    pub fn grow(&mut self, bytes: usize) -> Result<(), LimitReached> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let count = self.count(bytes)?;
+        let of_company = self.memory.permits_of(self.company).try_acquire_many_owned(count);
+        let of_company = of_company.map_err(|_| self.own_limit())?;
+        let of_process = Arc::clone(&self.memory.process).try_acquire_many_owned(count);
+        self.add(of_company, of_process.map_err(|_| LimitReached::Process)?);
+        Ok(())
+    }
+
+    /// Reserves `bytes` in total, if that is more than before.
+    pub fn grow_to(&mut self, bytes: usize) -> Result<(), LimitReached> {
+        self.grow(bytes.saturating_sub(self.bytes()))
+    }
+
+    /// Like [`Self::grow_to`], but waits up to `longest` for memory that others release.
+    pub async fn wait_to_grow(&mut self, bytes: usize, longest: Duration) -> Result<(), LimitReached> {
+        if !self.can_reach(bytes) {
+            return Err(self.own_limit());
+        }
+        let more = bytes.saturating_sub(self.bytes());
+        if more == 0 {
+            return Ok(());
+        }
+        let count = self.count(more)?;
+        let (of_company, of_process) = (self.memory.permits_of(self.company), Arc::clone(&self.memory.process));
+        let mut limit = self.own_limit();
+        let waiting = timeout(longest, async {
+            let of_company = of_company.acquire_many_owned(count).await;
+            limit = LimitReached::Process;
+            Ok::<_, AcquireError>((of_company?, of_process.acquire_many_owned(count).await?))
+        });
+        // The semaphores are never closed.
+        let Ok(Ok((of_company, of_process))) = waiting.await else { return Err(limit) };
+        self.add(of_company, of_process);
+        Ok(())
+    }
+
+    /// Reserves `bytes` in total, if that is less than before.
+    pub fn shrink_to(&mut self, bytes: usize) {
+        let Some(less) = self.bytes().checked_sub(bytes) else { return };
+        if let Some(Permits { of_company, of_process }) = &mut self.permits {
+            drop((of_process.split(less), of_company.split(less)));
+        }
+    }
+
+    /// Whether this many bytes in total can be free at some time, when nothing else is reserved.
+    pub fn can_reach(&self, bytes: usize) -> bool {
+        let Memory { total, quota, .. } = self.memory;
+        bytes <= self.company.map_or(total / WITHOUT_COMPANY, |_| quota)
+    }
+
+    /// Makes an empty reservation for the same company.
+    #[must_use]
+    pub fn empty(&self) -> Self {
+        self.memory.reservation(self.company)
+    }
+
+    /// The reserved bytes.
+    pub fn bytes(&self) -> usize {
+        self.permits.as_ref().map_or(0, |permits| permits.of_company.num_permits())
+    }
+
+    /// The limit that the owner of this reservation reaches first. Requests without a company share theirs.
+    fn own_limit(&self) -> LimitReached {
+        if self.company.is_some() { LimitReached::Company } else { LimitReached::Process }
+    }
+
+    /// The number of permits for `bytes`.
+    fn count(&self, bytes: usize) -> Result<u32, LimitReached> {
+        u32::try_from(bytes).map_err(|_| self.own_limit())
+    }
+
+    fn add(&mut self, of_company: OwnedSemaphorePermit, of_process: OwnedSemaphorePermit) {
+        match &mut self.permits {
+            Some(permits) => {
+                permits.of_company.merge(of_company);
+                permits.of_process.merge(of_process);
+            }
+            None => self.permits = Some(Permits { of_company, of_process }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

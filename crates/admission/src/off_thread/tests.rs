@@ -1,0 +1,49 @@
+use std::{
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+
+use tokio::sync::Semaphore;
+
+use super::{LONG_COMPUTATION, MAX_OFF_THREAD, compute, off_thread, run, run_off_thread};
+
+#[tokio::test]
+async fn a_runtime_of_one_thread_computes_as_well() {
+    assert_eq!(off_thread(|| 5), 5);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn what_is_short_and_what_is_too_many_runs_here() {
+    // A computation that is left to other threads may wait for a task of this one, on a busy machine for long.
+    fn task(is_left: bool) -> impl FnOnce() -> bool {
+        let (sender, receiver) = mpsc::channel();
+        tokio::spawn(async move { sender.send(7) });
+        let patience = if is_left { Duration::from_mins(1) } else { Duration::from_millis(200) };
+        move || receiver.recv_timeout(patience).is_ok()
+    }
+    for (bytes, is_left) in [(LONG_COMPUTATION, false), (LONG_COMPUTATION + 1, true)] {
+        assert_eq!(tokio::spawn(async move { compute(bytes, task(is_left)) }).await.unwrap(), is_left, "{bytes} bytes");
+    }
+    for (others, is_left) in [(MAX_OFF_THREAD - 1, true), (MAX_OFF_THREAD, false), (0, true)] {
+        let running = Arc::new(Semaphore::new(MAX_OFF_THREAD));
+        // In a task of their own: they may have left the worker to another thread.
+        let ended = Arc::clone(&running);
+        tokio::spawn(async move { (0..MAX_OFF_THREAD).for_each(|_| run(&ended, || ())) }).await.unwrap();
+        let computed = tokio::spawn(async move {
+            let _others = running.try_acquire_many(others as u32).unwrap();
+            run(&running, task(is_left))
+        });
+        assert_eq!(computed.await.unwrap(), is_left, "next to {others}");
+    }
+}
+
+/// With one worker, the task that the computation waits for could otherwise never run.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn other_tasks_run_during_a_long_computation() {
+    let computed = tokio::spawn(async {
+        let (sender, receiver) = mpsc::channel();
+        tokio::spawn(async move { sender.send(7) });
+        run_off_thread(async move { receiver.recv() }, true).await
+    });
+    assert_eq!(computed.await.unwrap(), Ok(7));
+}
