@@ -16,7 +16,7 @@ pub use claims::{
 };
 pub use error::TokenError;
 pub use keys::{Fetch, KeyError, KeySource, Secret, SecretError};
-pub use rules::{COMPANY_CLAIM, ClaimRules};
+pub use rules::{COMPANY_CLAIM, ClaimRules, PERSON_CLAIM};
 pub use verifier::{VerifiedToken, Verifier};
 
 /// Issues a token that [`Verifier`]s with the same secret accept (HS256).

@@ -45,7 +45,7 @@ impl Gateway {
         let own = || Memory::new(settings.memory(), settings.memory() / MEMORY_QUOTA_DIVISOR);
         let memory = memory.unwrap_or_else(own);
         report(&large_requests, &memory);
-        let console = settings.console.console(verifier.company_claim());
+        let console = settings.console.console(verifier.company_claim(), verifier.person_claim());
         Self { clients, verifier, memory, large_requests, console, settings }
     }
 

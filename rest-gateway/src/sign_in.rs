@@ -58,17 +58,18 @@ pub enum SentToken {
 #[derive(Serialize)]
 struct Shown<'a> {
     company_claim: &'a str,
+    person_claim: &'a str,
     openid_connect: Option<&'a ConsoleSignIn>,
 }
 
 impl ConsoleSignIn {
-    /// Returns the console with these settings. `company_claim` is the claim of the company in tokens.
-    pub(crate) fn console(&self, company_claim: &str) -> pages::Page {
+    /// Returns the console with these settings. The claims are those of tokens with the company and the person.
+    pub(crate) fn console(&self, company_claim: &str, person_claim: &str) -> pages::Page {
         let issuer = self.issuer.as_deref().filter(|_| self.client_id.is_some());
         let own = issuer.and_then(|issuer| Some(Url::parse(issuer).ok()?.origin().ascii_serialization()));
         let others = self.origins.iter().filter(|_| issuer.is_some()).cloned();
         let origins: Vec<String> = own.into_iter().chain(others).collect();
-        let shown = Shown { company_claim, openid_connect: issuer.map(|_| self) };
+        let shown = Shown { company_claim, person_claim, openid_connect: issuer.map(|_| self) };
         let shown = serde_json::to_vec(&shown).unwrap_or_else(|_| b"{}".to_vec());
         pages::console(shown, &origins)
     }
@@ -180,14 +181,18 @@ mod tests {
         };
         let mut tags = Vec::new();
         for (settings, allowed, shown) in [
-            (none, "connect-src 'self'; ", r#"{"company_claim":"tenant.id","openid_connect":null}"#),
+            (
+                none,
+                "connect-src 'self'; ",
+                r#"{"company_claim":"tenant.id","person_claim":"email","openid_connect":null}"#,
+            ),
             (
                 given,
                 "connect-src 'self' https://login.example https://tokens.example; ",
-                r#"{"company_claim":"tenant.id","openid_connect":{"issuer":"https://login.example/realms/main","client_id":"console","scope":"openid","token":"id"}}"#,
+                r#"{"company_claim":"tenant.id","person_claim":"email","openid_connect":{"issuer":"https://login.example/realms/main","client_id":"console","scope":"openid","token":"id"}}"#,
             ),
         ] {
-            let console = settings.console("tenant.id");
+            let console = settings.console("tenant.id", "email");
             let page = console.respond(&HeaderMap::new());
             let policy = page.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap();
             assert!(policy.contains(allowed), "{policy}");

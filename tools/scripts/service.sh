@@ -70,7 +70,7 @@ start_service_with_accounts() {
     await http "$folder/provider"
     provider=$(cat "$folder/provider")
     rest_addr=$rest start_demo accounts --rate-limit 100000/s --jwks-url "$provider/jwks" --jwt-issuer "$provider" --jwt-company-claim tenant.id \
-        --console-oidc-issuer "$provider" --console-oidc-client-id console --console-oidc-scope 'openid cases audit'
+        --jwt-person-claim email --console-oidc-issuer "$provider" --console-oidc-client-id console --console-oidc-scope 'openid cases audit'
     accounts=$(greeted accounts 'REST  \(.*\)/api')
 }
 

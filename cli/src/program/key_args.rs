@@ -7,8 +7,8 @@ use clap::Args;
 use compliance_api::{
     PrivateUrl,
     token::{
-        AUDIENCE, Audience, COMPANY_CLAIM, ClaimRules, Claims, Fetch, KeyError, KeySource, SCOPES, Secret, Verifier,
-        issue_for,
+        AUDIENCE, Audience, COMPANY_CLAIM, ClaimRules, Claims, Fetch, KeyError, KeySource, PERSON_CLAIM, SCOPES,
+        Secret, Verifier, issue_for,
     },
 };
 use flags::duration;
@@ -64,7 +64,7 @@ impl SigningArgs {
             issuer: self.issuer.clone().filter(|issuer| !issuer.is_empty()),
             audience: or(&self.audience, AUDIENCE),
             company: or(&self.company_claim, COMPANY_CLAIM),
-            role_scopes: Vec::new(),
+            ..ClaimRules::default()
         }
     }
 
@@ -97,6 +97,10 @@ pub(crate) struct KeyArgs {
     /// Separate several by commas, or repeat the flag.
     #[arg(long, env = "COMPLIANCE_JWT_ROLE_SCOPES", value_name = "ROLE=SCOPES", value_delimiter = ',', value_parser = role_scopes)]
     jwt_role_scopes: Vec<(String, Vec<String>)>,
+    /// Claim that names the person: as the case worker in the console, in the record of changes and in logs. It is a text, such as `email` or
+    /// `profile.name`, that people cannot change themselves. Tokens without it have `sub`.
+    #[arg(long, env = "COMPLIANCE_JWT_PERSON_CLAIM", default_value = PERSON_CLAIM, value_name = "NAME")]
+    jwt_person_claim: String,
     /// Second secret that tokens may be signed with (HS256), during a rotation.
     #[arg(long, env = "COMPLIANCE_JWT_SECOND_SECRET", hide_env_values = true, value_name = "SECRET")]
     jwt_second_secret: Option<Hidden>,
@@ -206,7 +210,8 @@ impl KeyArgs {
 
     /// Returns the rules for the claims of tokens.
     pub(crate) fn rules(&self) -> ClaimRules {
-        ClaimRules { role_scopes: self.jwt_role_scopes.clone(), ..self.signing.rules() }
+        let person = if self.jwt_person_claim.is_empty() { PERSON_CLAIM } else { &self.jwt_person_claim };
+        ClaimRules { person: person.to_owned(), role_scopes: self.jwt_role_scopes.clone(), ..self.signing.rules() }
     }
 }
 

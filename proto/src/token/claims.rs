@@ -28,7 +28,7 @@ pub struct Claims {
     pub exp: i64,
     /// The audience, which must contain [`AUDIENCE`] unless another one is configured.
     pub aud: Audience,
-    /// The bearer.
+    /// The bearer. In a verified token, the claim that the verifier's rules name, or else `sub`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub: Option<String>,
     /// When the token was issued.

@@ -11,6 +11,8 @@ use crate::id::MAX_ID;
 
 /// The default claim with the company.
 pub const COMPANY_CLAIM: &str = "company_id";
+/// The default claim with the person.
+pub const PERSON_CLAIM: &str = "sub";
 /// Claims with scopes: OAuth 2 (RFC 8693, 4.2), and Entra ID and Okta.
 const SCOPE_CLAIMS: [&str; 2] = ["scope", "scp"];
 /// Claims with roles: Entra ID, and Keycloak.
@@ -29,13 +31,21 @@ pub struct ClaimRules {
     pub audience: String,
     /// The claim with the company. Dots separate the names of nested claims.
     pub company: String,
+    /// The claim with the name of the bearer. Tokens without such a text have `sub`.
+    pub person: String,
     /// Roles, each with its scopes.
     pub role_scopes: Vec<(String, Vec<String>)>,
 }
 
 impl Default for ClaimRules {
     fn default() -> Self {
-        Self { issuer: None, audience: AUDIENCE.to_owned(), company: COMPANY_CLAIM.to_owned(), role_scopes: Vec::new() }
+        Self {
+            issuer: None,
+            audience: AUDIENCE.to_owned(),
+            company: COMPANY_CLAIM.to_owned(),
+            person: PERSON_CLAIM.to_owned(),
+            role_scopes: Vec::new(),
+        }
     }
 }
 
@@ -75,6 +85,8 @@ impl ClaimRules {
             }
         }
         let sub = typed::<Option<String>>(claims, "sub")?.flatten();
+        let person = look_up(claims, &self.person).and_then(Value::as_str).filter(|person| !person.trim().is_empty());
+        let sub = person.map(str::to_owned).or(sub);
         let scope = self.scope(claims)?;
         let exp = seconds("exp")?.filter(|exp| *exp >= 0);
         let exp = exp.ok_or_else(|| wrong("exp", value("exp"), "seconds since 1970"))?;

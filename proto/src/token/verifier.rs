@@ -101,6 +101,11 @@ impl Verifier {
         &self.rules.company
     }
 
+    /// Returns the configured claim with the person.
+    pub fn person_claim(&self) -> &str {
+        &self.rules.person
+    }
+
     /// Whether the keys can change while the service runs.
     pub fn can_refresh(&self) -> bool {
         self.source.jwks_url.is_some() || self.source.jwks_file.is_some()

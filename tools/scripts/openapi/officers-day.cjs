@@ -63,7 +63,7 @@ async function signingIn(page) {
   await heading(page, /^Cases 1–/, 2);
   assert.equal(page.url(), `${base}/console#/cases`);
   assert.deepEqual(await page.evaluate("[localStorage.length, document.cookie, Object.keys(sessionStorage).sort()]"), [0, "", ["compliance-account", "compliance-token"]]);
-  await page.locator("#account").getByText("bea · Company 1", { exact: false }).waitFor();
+  await page.locator("#account").getByText("bea@partner.example · Company 1", { exact: false }).waitFor();
   const { client_id: client, openid_connect: settings } = await (await fetch(`${base}/console/sign-in.json`)).json();
   assert.equal(client, undefined);
   assert.deepEqual(settings, { issuer: provider, client_id: "console", scope: "openid cases audit", token: "access" });
@@ -96,8 +96,9 @@ async function work(page, id) {
   await button(page, "Save").click();
   await message(page, "Saved.");
   const { case_worker: worker, note, follow_up_date: date } = await read();
-  assert.deepEqual([worker, note, date], ["bea", "Asked the affiliate for the page's date.", "2027-02-01 00:00:00"]);
+  assert.deepEqual([worker, note, date], ["bea@partner.example", "Asked the affiliate for the page's date.", "2027-02-01 00:00:00"]);
   // The note is a part of the history, and the box is for the next one.
+  await page.getByRole("list", { name: "Changes" }).locator("> li").first().getByText(/^bea@partner\.example/).waitFor();
   await page.getByRole("list", { name: "Changes" }).locator("> li").first().getByText("Asked the affiliate for the page's date.").waitFor();
   assert.equal(await page.getByLabel("Note").inputValue(), "");
   await picture(page, "day-case.png");
@@ -119,7 +120,11 @@ async function work(page, id) {
 }
 
 async function exporting(page, id) {
-  await page.goto(`${base}/console#/cases?case_worker=bea`);
+  // Records from before the setting have the subject.
+  await page.keyboard.press("Control+k");
+  await page.getByRole("option", { name: "My earlier cases", exact: true }).click();
+  await page.waitForURL(/#\/cases\?case_worker=bea&open=yes$/);
+  await page.goto(`${base}/console#/cases?case_worker=bea@partner.example`);
   await heading(page, /^Cases 1/, 2);
   const [download] = await Promise.all([page.waitForEvent("download"), button(page, "Export CSV").click()]);
   const [head, ...lines] = fs.readFileSync(await download.path(), "utf8").trim().split("\r\n");

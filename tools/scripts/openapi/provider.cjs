@@ -1,12 +1,13 @@
 // An OpenID Connect provider with accounts of a company, for an officer's day: node provider.cjs CONSOLE, where CONSOLE is the address of the
-// console. Prints its issuer. The password of each account is its name. Only noor gets refresh tokens, and guest has no company.
+// console. Prints its issuer. The password of each account is its name. Only bea has an e-mail address, only noor gets refresh tokens, and
+// guest has no company.
 "use strict";
 
 const { generateKeyPairSync } = require("node:crypto");
 const { createServer } = require("node:http");
 const { pathToFileURL } = require("node:url");
 
-const ACCOUNTS = { bea: { tenant: { id: "1" } }, noor: { tenant: { id: "1" } }, guest: {} };
+const ACCOUNTS = { bea: { tenant: { id: "1" }, email: "bea@partner.example" }, noor: { tenant: { id: "1" } }, guest: {} };
 const CLIENT = "console";
 const RESOURCE = "urn:affiliate-compliance";
 const HOUR = 3600;

@@ -3,10 +3,9 @@
 import { element } from "./elements.js";
 import { claims, signOut } from "./session.js";
 
-/** Returns the address of the open cases of the token's subject. Null if the token has no subject. */
-export function myCases() {
-  const { subject } = claims();
-  return subject ? `#/cases?${new URLSearchParams({ case_worker: subject, open: "yes" })}` : null;
+/** Returns the address of the open cases of a person, by default of the token's subject. Null if there is no person. */
+export function myCases(person = claims().subject) {
+  return person ? `#/cases?${new URLSearchParams({ case_worker: person, open: "yes" })}` : null;
 }
 
 function go(hash) {
@@ -18,10 +17,11 @@ function go(hash) {
  * @returns {[string, () => void][]}
  */
 function commands() {
-  const mine = myCases();
+  const [mine, earlier] = [myCases(), myCases(claims().earlier)];
   return [
     ["Overview", () => go("#/overview")],
     ...(mine ? [/** @type {[string, () => void]} */ (["My cases", () => go(mine)])] : []),
+    ...(earlier ? [/** @type {[string, () => void]} */ (["My earlier cases", () => go(earlier)])] : []),
     ["Open cases", () => go("#/cases?open=yes")],
     ["Overdue cases", () => go("#/cases?overdue=yes")],
     ["Cases", () => go("#/cases")],

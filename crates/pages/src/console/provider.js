@@ -33,7 +33,7 @@ function once(read) {
 /** The provider as the service names it, or null. Throws a `Rejection`. */
 export const provider = once(async () => {
   const { body } = await call("GET", "console/sign-in.json");
-  session.readCompanyFrom(body.company_claim);
+  session.readClaims(body);
   return body.openid_connect;
 });
 

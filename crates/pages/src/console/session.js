@@ -8,6 +8,7 @@ const tabs = new BroadcastChannel("compliance-session");
 
 let listeners = {};
 let companyClaim = "company_id";
+let personClaim = "sub";
 /** Whether the service has accepted a token of this session, so the page shows records of its company. */
 let isAccepted = false;
 /** The token of a page that stays open with unsaved changes after another tab has signed out. */
@@ -23,9 +24,9 @@ export class SignInError extends Error {
   }
 }
 
-/** Sets the claim that names the company: its name, or the names of nested claims, separated by dots. */
-export function readCompanyFrom(name) {
-  companyClaim = name;
+/** Sets the claims that name the company and the person: their names, or the names of nested claims, separated by dots. */
+export function readClaims({ company_claim: company, person_claim: person }) {
+  [companyClaim, personClaim] = [company, person];
 }
 
 /**
@@ -157,13 +158,16 @@ function lookUp(found, name) {
 }
 
 /**
- * What a token says about itself. It is shown only: the service verifies the token at each request. `person` is the name or e-mail address
- * of who is signed in, which the provider's ID token may have, or else the subject.
+ * What a token says about itself. It is shown only: the service verifies the token at each request. `subject` names the person in records, or
+ * is null. `earlier` is the token's `sub` if it differs. `person` is the name or e-mail address of who is signed in, which the provider's ID
+ * token may have, or else the subject.
  */
 export function claims(text = token()) {
   const found = decoded(text) ?? {};
-  const { exp: expiry, sub: subject } = found;
+  const { exp: expiry, sub } = found;
   const named = lookUp(found, companyClaim);
+  const isName = (text) => typeof text === "string" && text.trim() !== "";
+  const subject = [lookUp(found, personClaim), sub].find(isName) ?? null;
   const company = typeof named === "string" && /^[0-9]+$/.test(named) ? Number(named) : named;
   const of = text === token() ? account() : null;
   const about = decoded(of?.idToken) ?? {};
@@ -172,7 +176,8 @@ export function claims(text = token()) {
   return {
     company: Number.isSafeInteger(company) ? company : null,
     expiry: expires === null ? null : new Date(expires),
-    subject: typeof subject === "string" ? subject : null,
-    person: [found.name, about.name, found.email, about.email, subject].find((text) => typeof text === "string" && text !== "") ?? null,
+    subject,
+    earlier: isName(sub) && sub !== subject ? sub : null,
+    person: [found.name, about.name, found.email, about.email, subject].find(isName) ?? null,
   };
 }

@@ -12,7 +12,7 @@ export function token() {
 async function session() {
   const settings = await fetch(new URL("../console/sign-in.json", import.meta.url), { credentials: "omit" });
   const read = await import("../console/session.js");
-  read.readCompanyFrom((await settings.json()).company_claim);
+  read.readClaims(await settings.json());
   return read.claims();
 }
 

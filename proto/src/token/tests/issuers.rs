@@ -61,6 +61,26 @@ async fn the_configured_claim_has_the_company() {
     }
 }
 
+#[tokio::test]
+async fn the_configured_claim_names_the_person() {
+    let claims = json!({"company_id": 7, "sub": "8f2e", "email": "bea@partner.example", "name": " ", "profile": {"name": "Bea"}});
+    for (name, expected) in [
+        ("sub", "8f2e"),
+        ("email", "bea@partner.example"),
+        ("profile.name", "Bea"),
+        // Tokens without a text have their subject.
+        ("name", "8f2e"),
+        ("profile", "8f2e"),
+        ("given_name", "8f2e"),
+    ] {
+        let rules = ClaimRules { person: name.to_owned(), ..ClaimRules::default() };
+        let source = KeySource { secret: Some(Secret::new(SECRET).unwrap()), ..KeySource::default() };
+        let verifier = Verifier::with_rules(source, rules).await.unwrap();
+        let token = verifier.verify(&signed(claims.clone()), NOW).unwrap();
+        assert_eq!(token.sub.as_deref(), Some(expected), "{name}");
+    }
+}
+
 /// In Entra ID, the audience is the client and cannot be chosen.
 #[tokio::test]
 async fn the_configured_audience_is_required() {
