@@ -62,7 +62,7 @@ export function selection({ one, many, key, name, controls, matching = null }) {
       total = matches;
       const current = new Map(records.map((record) => [record[key], record]));
       for (const id of boxes.keys()) if (!current.has(id)) boxes.delete(id);
-      for (const id of [...chosen.keys()]) {
+      for (const id of chosen.keys()) {
         if (current.has(id)) chosen.set(id, current.get(id));
         else if (matching === null) chosen.delete(id);
       }

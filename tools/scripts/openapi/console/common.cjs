@@ -2,7 +2,6 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const fs = require("node:fs");
 const { picture, violations } = require("../browser.cjs");
 
 // `OTHER` is a token of company 3. `LARGE` is a token of a company with 1,200 affiliates, 300 URLs and 450 cases. `LIMITED` is a service that accepts six requests a

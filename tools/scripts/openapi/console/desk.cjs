@@ -3,7 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { becomes } = require("../browser.cjs");
-const { base, token, large, PHONE, WIDE, api, checked, column, columnOf, heading, message, onRecord, section, signIn } = require("./common.cjs");
+const { base, token, large, PHONE, WIDE, api, checked, column, heading, message, onRecord, section, signIn } = require("./common.cjs");
 
 const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
 /** The changes that a record shows, newest first. */

@@ -3,7 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { becomes, picture } = require("../browser.cjs");
-const { base, api, checked, columnOf, heading, message, onRecord } = require("./common.cjs");
+const { base, api, checked, columnOf, message, onRecord } = require("./common.cjs");
 
 const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
 const save = (page) => page.getByRole("button", { name: "Save", exact: true }).click();
