@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_created_once_and_only_its_owner_can_read_it() {
+    fn generated_secrets_are_private_and_kept() {
         let folder = Folder::new();
         let first = load_or_create(&folder.0).unwrap();
         let second = load_or_create(&folder.0).unwrap();

@@ -12,7 +12,7 @@ const BEGIN: &str = "<!-- generated: settings -->\n";
 const END: &str = "<!-- end -->";
 
 #[test]
-fn the_committed_page_has_every_setting() {
+fn committed_page_has_every_setting() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
     let committed = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = committed.split_once(BEGIN).unwrap();

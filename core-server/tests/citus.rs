@@ -104,7 +104,7 @@ async fn every_table_is_distributed_by_company() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
-async fn each_worker_has_four_shards_unless_a_number_is_set() {
+async fn workers_have_four_shards_by_default() {
     let options = fresh_database().await.options;
     for (setting, expected) in [
         ("reset citus.shard_count", "select 4 * count(*) from pg_dist_node where groupid <> 0"),
@@ -155,7 +155,7 @@ async fn later_steps_change_distributed_tables() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
-async fn a_step_that_waits_for_a_lock_of_another_node_delays_no_reader() {
+async fn steps_waiting_for_remote_locks_delay_no_reader() {
     let options = fresh_database().await.options;
     let pool = database::connect(options.clone(), 4).await.unwrap();
     run(&pool, &LAST_STEPS).await;

@@ -156,7 +156,7 @@ async fn sequences_that_are_behind_are_found_and_repaired() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_creation_that_draws_a_used_id_advances_the_sequence() {
+async fn used_ids_advance_the_sequence() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -185,7 +185,7 @@ async fn a_creation_that_draws_a_used_id_advances_the_sequence() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_id_near_the_maximum_is_reported_and_advances_no_sequence() {
+async fn ids_near_the_maximum_are_reported() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -231,7 +231,7 @@ const DATES: &str = "
     end $$";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dates_that_cannot_be_shown_are_null_and_are_reported() {
+async fn unrepresentable_dates_are_null_and_reported() {
     for value in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {
         let core = TestCore::over(fresh_database().await.options, 4).await;
         let company = new_company();

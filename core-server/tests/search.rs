@@ -5,7 +5,7 @@ use test_support::{TestCore, fresh_database, new_company};
 
 /// In Turkish, the lower case of `I` is `ı`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn e_mail_addresses_are_found_in_a_turkish_locale() {
+async fn turkish_locales_find_email_addresses() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let turkish = "alter table affiliates alter column email_one type text collate \"tr-x-icu\",
         alter column email_two type text collate \"tr-x-icu\"";

@@ -98,7 +98,7 @@ async fn both_paths_return_the_same_response() {
 /// All connections were used for writes, so a read must first set its own limit on lock waits. This shows that the first connection is
 /// lost, and the others with it. The read then runs again on a new connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_read_whose_connections_are_lost_before_its_statement() {
+async fn reads_without_any_connection_are_retried() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
     // Two are in use.

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_have_the_types_and_rules_of_their_declaration() {
+    fn fields_have_their_declared_types_and_rules() {
         let input = Message::of("AffiliateInput").unwrap();
         let country = input.field("country").unwrap();
         assert_eq!((country.kind, country.exact_chars, country.may_be_absent), (Kind::Text, Some(2), true));

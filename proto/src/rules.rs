@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn every_violation_of_every_item_is_reported_in_order() {
+    fn violations_of_items_are_reported_in_order() {
         let request = v1::BatchCreateAffiliatesRequest {
             affiliates: vec![
                 v1::AffiliateInput {
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nested_message_is_checked_whole_if_the_mask_names_it() {
+    fn masked_nested_messages_are_checked_whole() {
         let review = |paths: Option<&[&str]>| v1::ReviewUrlRequest {
             id: 1,
             review: Some(v1::UrlReview {
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_without_its_entry_is_reported_at_the_element() {
+    fn missing_entries_are_reported_at_their_element() {
         let request = v1::AddComplianceUrlsRequest {
             urls: vec![
                 v1::UrlInput { url: None },

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_many_violations_are_sent_and_all_are_counted() {
+    fn sent_violations_have_the_total() {
         let mut violations = Violations::new();
         for item in 0..10_000 {
             violations.push((item, 20), || (format!("affiliates.{item}.zip"), "Too long.".into()));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_a_foreign_status_does_not_reach_partners() {
+    fn foreign_status_texts_stay_hidden() {
         let read = Error::from(&Status::internal("relation \"affiliates\" does not exist"));
         assert_eq!((read.reason, read.message.as_str()), (Reason::Internal, super::SERVER_ERROR));
     }

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn an_issuer_needs_a_client_and_a_client_an_issuer() {
+    fn issuer_and_client_are_required_together() {
         let parse = |given: &str| {
             let command = ConsoleSignIn::augment_args(Command::new("gateway").no_binary_name(true));
             command.try_get_matches_from(given.split_whitespace()).map(drop).map_err(|error| error.to_string())
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_console_knows_the_provider_and_may_call_it() {
+    async fn console_may_call_its_provider() {
         let none = ConsoleSignIn {
             issuer: None,
             client_id: None,

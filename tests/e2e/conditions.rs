@@ -41,7 +41,7 @@ const WITH_IF_MATCH: [&str; 6] = [
 const CHANGED: &str = r#"{"code":"412","status":"error","detail":{"msg":"The record has changed since it was read. Read it again before you change it."}}"#;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_affiliate_is_changed_if_it_has_the_tag() {
+async fn if_match_changes_one_affiliate() {
     let service = TestService::start().await;
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
@@ -100,7 +100,7 @@ async fn one_affiliate_is_changed_if_it_has_the_tag() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_of_concurrent_changes_with_the_same_tag_wins() {
+async fn one_concurrent_change_per_tag_wins() {
     let service = TestService::start().await;
     let company = new_company();
     let (local, remote) = (service.rest(company), service.rest_remote(company));
@@ -278,7 +278,7 @@ async fn the_same_values_keep_the_tag() {
 
 /// The tags of reads and changes both contain the version of the case. The tag of a read also covers the affiliate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_case_is_changed_only_as_it_was_read() {
+async fn stale_etags_do_not_change_cases() {
     let service = TestService::start().await;
     let company = new_company();
     affiliate(&service.rest(company), "A").await;
@@ -311,7 +311,7 @@ async fn a_case_is_changed_only_as_it_was_read() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_url_is_reviewed_only_as_it_was_read() {
+async fn stale_etags_do_not_change_urls() {
     let service = TestService::start().await;
     let company = new_company();
     for (number, rest) in [service.rest(company), service.rest_remote(company)].into_iter().enumerate() {

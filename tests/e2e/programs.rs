@@ -75,7 +75,7 @@ async fn a_record_is_one_line() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_last_event_is_a_header_or_a_parameter() {
+async fn last_event_id_is_a_header_or_parameter() {
     let service = TestService::start().await;
     let company = new_company();
     for name in ["A", "B", "C"] {

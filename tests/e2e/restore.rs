@@ -127,7 +127,7 @@ fn positions(changes: &Value) -> Vec<i64> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lost_ids_and_positions_are_recognized_after_a_restore() {
+async fn restores_reveal_lost_ids_and_positions() {
     let (database, restored) = (fresh_database().await, fresh_database().await);
     let (company, later) = (new_company(), new_company());
     let service = TestService::over(database.options.clone(), Options::default()).await;
@@ -202,7 +202,7 @@ async fn lost_ids_and_positions_are_recognized_after_a_restore() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_that_is_restored_twice_issues_nothing_twice() {
+async fn second_restore_of_a_backup_reissues_nothing() {
     let database = fresh_database().await;
     let company = new_company();
     let service = TestService::over(database.options.clone(), Options::default()).await;

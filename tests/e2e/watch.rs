@@ -426,7 +426,7 @@ async fn last_event_id_counts_only_for_events() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn events_have_the_headers_that_proxies_and_caches_need() {
+async fn event_streams_have_proxy_and_cache_headers() {
     let service = TestService::start().await;
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
@@ -471,7 +471,7 @@ async fn many_watch_through_one_gateway() {
 
 /// Many watches open at the same time, as after a restart. The company's limit of other calls in flight is lower.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_watches_of_a_company_can_be_opened_together() {
+async fn companies_open_all_watches_at_once() {
     let calls = CoreSettings::default().max_in_flight / core_server::limits::CALL_SHARE;
     let watches = calls + 100;
     assert!(watches < core_server::limits::WATCHERS_OF_A_COMPANY);

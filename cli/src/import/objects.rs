@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_records_of_an_array_and_of_an_envelope() {
+    fn arrays_and_envelopes_hold_records() {
         let records = [r#"{"a":"]},\"{","b":[{}]}"#, r#"{"c": 1}"#].map(str::to_owned);
         for text in [
             r#"[{"a":"]},\"{","b":[{}]},{"c": 1}]"#,

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_that_is_already_in_the_text_is_not_repeated() {
+    fn repeated_error_causes_are_shown_once() {
         let error = anyhow!("the disk is full").context("cannot write a: the disk is full").context("cannot start");
         assert_eq!(super::describe(&error), "cannot start: cannot write a: the disk is full");
     }

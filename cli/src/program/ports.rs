@@ -69,7 +69,7 @@ mod tests {
     use super::{Port, refuse_equal};
 
     #[tokio::test]
-    async fn a_port_in_use_is_reported_with_its_flag() {
+    async fn used_ports_are_reported_with_their_flag() {
         let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = taken.local_addr().unwrap();
         let error = Port::bind(address, false, "rest-addr").unwrap_err().to_string();

@@ -15,7 +15,7 @@ fn metrics(text: &str) -> BTreeSet<&str> {
 }
 
 #[test]
-fn each_alert_has_a_runbook_a_test_and_metrics() {
+fn alerts_have_runbooks_tests_and_metrics() {
     let file = |path: &str| fs::read_to_string(format!("{}/../{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let (rules, tests) = (file("deploy/observability/alerts.yml"), file("deploy/observability/alerts.test.yml"));
     let (runbook, documented) = (file("docs/runbook.md"), file("docs/observability.md"));

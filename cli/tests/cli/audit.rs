@@ -124,7 +124,7 @@ fn stored_and_dropped_changes_are_printed() {
 
 /// Positions that a restore has skipped are neither stored nor dropped. A record without any changes is incomplete.
 #[test]
-fn positions_skipped_by_restores_are_neither_stored_nor_removed() {
+fn skipped_positions_are_neither_stored_nor_removed() {
     let programs = Programs::new();
     programs.run("insert into affiliates (company_id, client_affiliate_id, affiliate_name) values (7, 'A', 'A')");
     programs.run("select from jump_ahead()");

@@ -92,7 +92,7 @@ fn tokens_of_the_commands_are_accepted() {
 
 #[test]
 #[ignore = "needs openssl: tools/scripts/check-examples runs it"]
-fn the_settings_of_an_identity_provider_are_as_described() {
+fn identity_provider_settings_work_as_documented() {
     let (data, folder) = (migrated(), Folder::new("provider"));
     let [_, _, pair, sign, _] = blocks("sh")[..] else { panic!("other blocks than expected") };
     let [settings, sign_in] = blocks("sh settings")[..] else { panic!("other settings than expected") };

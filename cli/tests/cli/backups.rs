@@ -85,7 +85,7 @@ fn wait_for(service: &Service, token: &str, name: &str) {
 }
 
 #[test]
-fn the_commands_of_the_page_restore_a_database_that_is_served() {
+fn documented_commands_restore_a_served_database() {
     let shell = Shell::new();
     let service = start(&shell.data, &["serve", "--rate-limit", "off"]);
     let token = token(&shell.data, 7);

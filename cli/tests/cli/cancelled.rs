@@ -117,14 +117,14 @@ fn survives(programs: &Programs, service: &Service) {
 }
 
 #[test]
-fn a_storm_of_cancelled_calls_leaves_one_process_clean() {
+fn cancelled_calls_leave_one_process_clean() {
     let programs = Programs::new();
     let service = Service::start_as(&mut programs.serve(&SETTINGS));
     survives(&programs, &service);
 }
 
 #[test]
-fn a_storm_of_cancelled_calls_leaves_two_tiers_clean() {
+fn cancelled_calls_leave_two_tiers_clean() {
     let programs = Programs::new();
     let core = Service::start_as(&mut programs.core(&SETTINGS));
     let gateway = Service::start_as(&mut programs.gateway_of(&[core.grpc], &[]));

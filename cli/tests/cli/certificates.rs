@@ -253,7 +253,7 @@ fn unusable_certificates_are_rejected_at_start() {
 
 /// A certificate without its key, and the like: without an error, the port would serve in plain text.
 #[test]
-fn an_incomplete_certificate_is_rejected_wherever_it_is_given() {
+fn incomplete_certificates_are_rejected() {
     let files = DataDir::new();
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -305,7 +305,7 @@ fn with_variable(mut command: Command, variable: &str, value: &str) -> Command {
 /// As any user. A certificate that another program reads can be read-only.
 #[test]
 #[ignore = "needs openssl: tools/scripts/check-examples runs it"]
-fn certificates_of_a_deployment_are_made_again_after_its_secrets() {
+fn deployment_certificates_follow_their_secrets() {
     let folder = DataDir::new();
     let deploy = folder.path().join("deploy");
     fs::create_dir_all(&deploy).unwrap();
@@ -342,7 +342,7 @@ fn certificates_of_a_deployment_are_made_again_after_its_secrets() {
 
 /// The logs and metrics of both sides, and `doctor`, name the reason for a failed connection.
 #[test]
-fn a_connection_between_the_tiers_that_fails_has_a_reason() {
+fn failed_connections_between_tiers_name_the_reason() {
     let files = DataDir::new();
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();

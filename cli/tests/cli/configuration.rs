@@ -20,7 +20,7 @@ fn file(folder: &DataDir, name: &str, content: &str) -> PathBuf {
 type Wrong = (Vec<String>, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 #[test]
-fn a_wrong_setting_is_rejected_before_anything_is_created() {
+fn wrong_settings_create_nothing() {
     let (data, files) = (DataDir::new(), DataDir::new());
     let file = |name: &str, content: &str| file(&files, name, content).to_str().unwrap().to_owned();
     let (keys, short) = (file("keys", "{}"), file("short", "too short"));
@@ -96,7 +96,7 @@ fn unknown_variables_are_reported() {
 }
 
 #[test]
-fn variables_of_postgresql_do_not_reach_the_private_database() {
+fn postgresql_variables_do_not_affect_the_private_database() {
     let data = migrated();
     let variables = [("PGSSLMODE", "verify-full"), ("PGHOST", "/nonexistent"), ("PGUSER", "nobody"), ("PGPORT", "1")];
     let service = Service::start_as(compliance(&data).arg("serve").envs(variables));
@@ -121,7 +121,7 @@ fn host_names_and_secrets_in_files_are_used() {
 }
 
 #[test]
-fn only_init_makes_a_data_folder_for_a_command() {
+fn commands_create_no_data_folder() {
     let commands: [&[&str]; 4] = [
         &["token", "--company", "7"],
         &["export", "affiliates", "--company", "7"],

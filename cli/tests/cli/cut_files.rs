@@ -19,7 +19,7 @@ fn rows(row: impl Fn(usize) -> String) -> String {
 }
 
 #[test]
-fn a_file_that_ends_within_a_quoted_cell_is_rejected() {
+fn files_ending_in_a_quoted_cell_are_rejected() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     let token = token(&data, 7);

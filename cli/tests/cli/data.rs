@@ -85,7 +85,7 @@ fn comparable(affiliates: Vec<Value>, mut urls: Vec<Value>, cases: Vec<Value>) -
 }
 
 #[test]
-fn a_seed_generates_the_same_records_and_a_company_is_filled_once() {
+fn demo_data_is_repeatable_and_added_once() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     let sizes = ["150", "1200", "120"];
@@ -187,7 +187,7 @@ fn table(rows: usize) -> String {
 }
 
 #[test]
-fn invalid_rows_are_reported_and_the_others_are_imported() {
+fn valid_rows_are_imported_beside_invalid_ones() {
     let data = migrated();
     let path = file(&data, "affiliates.csv", table(2500).as_bytes());
     let service = start(&data, &["serve"]);
@@ -244,7 +244,7 @@ fn invalid_rows_are_reported_and_the_others_are_imported() {
 }
 
 #[test]
-fn encodings_and_separators_of_spreadsheets_are_detected_or_refused() {
+fn encodings_and_separators_are_detected_or_refused() {
     let data = DataDir::new();
     let dry = |path: &str, more: &[&str]| {
         let arguments = [&["import", "affiliates", path, "--company", "4", "--dry-run"], more].concat();
@@ -292,7 +292,7 @@ fn encodings_and_separators_of_spreadsheets_are_detected_or_refused() {
 }
 
 #[test]
-fn an_export_imported_into_another_company_reads_the_same() {
+fn exports_import_into_another_company() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     demo_data(&data, "1", ["120", "1500", "160"], "5");
@@ -378,7 +378,7 @@ fn an_export_imported_into_another_company_reads_the_same() {
 /// A file that is cut at a line would terminate all other affiliates. A dry run, the first run and a repetition report what happens to
 /// them.
 #[test]
-fn a_cut_list_is_rejected_and_its_result_reported() {
+fn truncated_lists_are_rejected_and_reported() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     let token = token(&data, 7);

@@ -36,7 +36,7 @@ fn state<'f>(findings: &'f [Value], check: &str) -> &'f str {
 }
 
 #[test]
-fn a_machine_that_can_run_the_service_has_no_problem() {
+fn doctor_finds_no_problem_on_a_sound_machine() {
     let data = DataDir::new();
     let (status, findings) = doctor(&data, &[]);
     assert_eq!(status, Some(0), "{findings:#?}");
@@ -153,7 +153,7 @@ fn a_manually_changed_database_is_found() {
 
 /// Whether it is running or not.
 #[test]
-fn a_private_database_that_cannot_be_served_is_found() {
+fn doctor_finds_unservable_private_databases() {
     let data = DataDir::new();
     let found = |expected: &str| {
         let (status, printed, log) = output(compliance(&data).args(["doctor", "--json"]));
@@ -228,7 +228,7 @@ fn an_unreachable_key_set_is_a_problem() {
 }
 
 #[test]
-fn settings_and_certificates_are_checked_as_at_a_start() {
+fn doctor_checks_settings_like_a_start() {
     let (data, files) = (DataDir::new(), DataDir::new());
     fs::create_dir_all(files.path()).unwrap();
     let path = |name: &str| files.path().join(name).display().to_string();
@@ -261,7 +261,7 @@ fn settings_and_certificates_are_checked_as_at_a_start() {
 }
 
 #[test]
-fn connections_of_all_cores_are_compared_with_those_of_the_server() {
+fn doctor_compares_connections_with_the_server() {
     let programs = Programs::new();
     let (data, url) = (DataDir::new(), programs.database());
     let found = |arguments: &[&str]| {

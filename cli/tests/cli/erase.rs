@@ -41,7 +41,7 @@ fn kill_at(programs: &Programs, lock: &'static str) {
 }
 
 #[test]
-fn a_company_is_erased_in_batches_that_continue_after_a_kill() {
+fn company_erasure_continues_after_a_kill() {
     let programs = Programs::new();
     programs.run(FILL);
     let (status, _, log) = output(&mut programs.erase(&[]));
@@ -74,7 +74,7 @@ fn a_company_is_erased_in_batches_that_continue_after_a_kill() {
 }
 
 #[test]
-fn an_affiliate_that_a_request_cannot_erase_is_erased_by_the_command() {
+fn erase_command_erases_large_affiliates() {
     let programs = Programs::new();
     programs.run(FILL);
     let (status, printed, log) = output(&mut programs.erase(&["--affiliate", "1", "--yes"]));
@@ -124,7 +124,7 @@ fn an_erasure_next_to_writers_is_tried_again() {
 }
 
 #[test]
-fn a_core_that_is_killed_erases_an_affiliate_whole_or_not_at_all() {
+fn killed_erasures_are_complete_or_undone() {
     let programs = Programs::new();
     programs.run(
         "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (7, 1, 'qzcanary', 'qzcanary');

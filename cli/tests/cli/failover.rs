@@ -35,7 +35,7 @@ fn set_up(runtime: &Runtime, password: &str) -> NetworkServer {
 }
 
 #[test]
-fn a_database_certificate_that_is_not_accepted_ends_a_start() {
+fn untrusted_database_certificates_end_the_start() {
     let (runtime, files) = (Runtime::new().unwrap(), DataDir::new());
     let server = set_up(&runtime, "first");
     fs::create_dir_all(files.path()).unwrap();
@@ -96,7 +96,7 @@ fn create_until_there(service: &Service, token: &str, name: &str) {
 }
 
 #[test]
-fn a_password_in_a_file_is_replaced_without_a_restart() {
+fn password_files_are_reread_without_a_restart() {
     const CUT: &str = "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'service'";
     let runtime = Runtime::new().unwrap();
     let server = set_up(&runtime, "pw-first");
@@ -220,7 +220,7 @@ fn promotion_behind_an_endpoint_needs_no_restart() {
 
 /// A standby that lacks the last writes takes over: their positions and IDs are not issued again.
 #[test]
-fn writes_lost_by_an_asynchronous_standby_are_reported_as_lost() {
+fn writes_lost_by_asynchronous_standbys_are_reported() {
     let runtime = Runtime::new().unwrap();
     let mut primary = set_up(&runtime, "password");
     let standby = runtime.block_on(primary.standby());

@@ -52,7 +52,7 @@ impl Folder {
 }
 
 #[test]
-fn a_report_is_not_written_over_the_imported_file() {
+fn reports_never_replace_the_imported_file() {
     let folder = Folder::new();
     symlink("rows.csv", folder.path("link.csv")).unwrap();
     symlink("link.csv", folder.path("link to link")).unwrap();
@@ -86,7 +86,7 @@ fn a_report_is_not_written_over_the_imported_file() {
 }
 
 #[test]
-fn a_report_replaces_an_earlier_one_and_nothing_else() {
+fn reports_replace_only_earlier_reports() {
     let folder = Folder::new();
     let names = || {
         let names = fs::read_dir(folder.data.path()).unwrap().map(|entry| entry.unwrap().file_name());
@@ -149,7 +149,7 @@ fn a_report_replaces_an_earlier_one_and_nothing_else() {
 }
 
 #[test]
-fn an_export_replaces_a_file_when_it_is_complete_and_nothing_else() {
+fn complete_exports_replace_only_regular_files() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
     let core = format!("http://{}", service.grpc);
@@ -211,7 +211,7 @@ fn an_export_replaces_a_file_when_it_is_complete_and_nothing_else() {
 
 /// Texts that a spreadsheet would compute, in every text field of an export of affiliates, and their cells.
 #[test]
-fn formulas_are_exported_as_texts_and_imported_as_they_were() {
+fn exported_formulas_are_texts_and_reimport_unchanged() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
     let token = crate::common::token(&folder.data, 7);

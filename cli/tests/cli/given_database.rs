@@ -33,7 +33,7 @@ async fn a_given_database_is_migrated_and_served() {
 
 /// The owner migrates, and another role serves. The owner's checks repair manual damage.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_role_that_owns_nothing_serves_and_the_owner_repairs() {
+async fn service_role_serves_and_owner_repairs() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
     cluster.endpoint.create_database("given").await.unwrap();
     let url = cluster.endpoint.url(OWNER_ROLE, "given");
@@ -82,7 +82,7 @@ async fn a_role_that_owns_nothing_serves_and_the_owner_repairs() {
 
 /// A database whose migrations were edited after they ran: every command that notices it reports a solution.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_modified_migration_is_a_wrong_setting_with_a_way_out() {
+async fn modified_migrations_are_refused_with_advice() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
     cluster.endpoint.create_database("given").await.unwrap();
     let url = cluster.endpoint.url(OWNER_ROLE, "given");

@@ -37,7 +37,7 @@ fn both_tiers_report_whether_they_serve() {
 }
 
 #[test]
-fn a_service_that_does_not_answer_does_not_serve() {
+fn silent_services_are_unhealthy() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     for scheme in ["http", "grpc"] {
         let address = format!("{scheme}://{}", silent.local_addr().unwrap());

@@ -102,7 +102,7 @@ fn the_authority_of_an_issuer_can_be_given() {
 }
 
 #[test]
-fn tokens_of_a_replaced_key_are_refused_after_the_refresh() {
+fn refreshed_key_sets_refuse_replaced_keys() {
     let data = migrated();
     fs::create_dir_all(data.path()).unwrap();
     let file = data.path().join("keys.json");
@@ -171,7 +171,7 @@ impl Issuer {
 
 /// Both tiers fetch the key set once for the first token of a new key, whatever other tokens arrive.
 #[test]
-fn a_key_that_was_just_rotated_in_is_fetched_by_both_tiers() {
+fn both_tiers_fetch_new_keys() {
     let issuer = Issuer::start();
     let programs = Programs::new();
     let settings = ["--jwks-url", &issuer.url, "--admin-addr", "127.0.0.1:0"];

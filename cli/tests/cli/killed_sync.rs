@@ -55,7 +55,7 @@ fn identifiers(service: &Service, token: &str) -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn a_killed_sync_loses_no_acknowledged_item_and_continues() {
+fn killed_syncs_resume_without_loss() {
     let data = migrated();
     let token = token(&data, COMPANY);
     let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

@@ -229,7 +229,7 @@ fn metric_names(text: &str) -> BTreeSet<&str> {
 }
 
 #[test]
-fn a_trace_leads_from_the_client_to_the_statement() {
+fn traces_reach_from_client_to_statement() {
     let threads = Runtime::new().unwrap();
     let (collector, address) = Collector::start(&threads);
     let programs = Programs::new();
@@ -314,7 +314,7 @@ fn a_trace_leads_from_the_client_to_the_statement() {
 }
 
 #[test]
-fn each_request_has_one_line_in_the_access_log_of_each_tier() {
+fn each_tier_logs_a_request_once() {
     let programs = Programs::new();
     let with_log = |mut command: std::process::Command| Service::start_as(command.env("COMPLIANCE_LOG", "info"));
     let core = with_log(programs.core(&[]));

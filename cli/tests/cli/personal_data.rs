@@ -338,7 +338,7 @@ fn import_and_erase(
 }
 
 #[test]
-fn no_log_and_no_error_shows_personal_data_or_a_secret() {
+fn logs_and_errors_leave_out_personal_data() {
     let threads = tokio::runtime::Runtime::new().unwrap();
     let (data, database) = (DataDir::new(), DataDir::new());
     let cluster = threads.block_on(async {

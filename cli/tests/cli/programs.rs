@@ -274,7 +274,7 @@ fn an_empty_variable_counts_as_absent() {
 }
 
 #[test]
-fn the_first_signal_finishes_requests_and_the_second_ends_the_program() {
+fn second_signal_ends_the_program() {
     let programs = Programs::new();
     let token = token();
     let core = Service::start_as(&mut programs.core(&[]));
@@ -302,7 +302,7 @@ fn the_first_signal_finishes_requests_and_the_second_ends_the_program() {
 
 /// Abandoned statements are cancelled. If this is impossible, because the statement's process has stopped, the program still ends.
 #[test]
-fn an_abandoned_statement_does_not_keep_a_program_from_ending() {
+fn abandoned_statements_do_not_delay_exit() {
     let programs = Programs::new();
     let token = token();
     for stopped in [false, true] {

@@ -22,7 +22,7 @@ fn request(gateway: &Service, path: &str, company: i64) -> (u16, [u64; 2]) {
 }
 
 #[test]
-fn cores_behind_a_gateway_share_the_limit_of_a_company() {
+fn cores_share_the_rate_limit() {
     let programs = Programs::new();
     let [first, mut second] = [0, 1].map(|_| Service::start_as(&mut programs.core(&["--rate-limit", "20/m"])));
     let gateway = Service::start_as(&mut programs.gateway_of(&[first.grpc, second.grpc], &[]));

@@ -192,7 +192,7 @@ fn a_killed_core_fails_only_its_own_writes() {
 }
 
 #[test]
-fn a_gateway_without_a_core_reports_it_immediately_and_recovers() {
+fn gateways_report_missing_cores_and_recover() {
     let programs = Programs::new();
     let token = token();
     let core = Service::start_as(&mut programs.core(&[]));

@@ -12,7 +12,7 @@ use sqlx::{Connection as _, PgConnection};
 const DAYS: &str = "select days::bigint from change_retention";
 
 #[test]
-fn a_core_that_is_to_keep_changes_for_longer_than_the_database_does_not_start() {
+fn longer_change_retention_than_the_database_is_refused() {
     let programs = Programs::new();
     assert_eq!(programs.number(DAYS), 90);
     for mut command in [programs.core(&["--change-retention", "3650"]), programs.serve(&["--change-retention", "91"])] {
@@ -37,7 +37,7 @@ fn a_core_that_is_to_keep_changes_for_longer_than_the_database_does_not_start() 
 }
 
 #[test]
-fn only_serve_sets_the_retention_of_the_private_database() {
+fn only_serve_sets_private_retention() {
     let data = DataDir::new();
     let days = || {
         tokio::runtime::Runtime::new().unwrap().block_on(async {

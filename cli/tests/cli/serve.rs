@@ -42,7 +42,7 @@ fn without_arguments_a_demo_company_is_served() {
 }
 
 #[test]
-fn ready_is_logged_with_the_profile_of_the_build() {
+fn startup_logs_the_build_profile() {
     let service = start(&migrated(), &["serve"]);
     let program = program();
     let folder = Path::new(&program).parent().and_then(Path::file_name).unwrap();
@@ -85,7 +85,7 @@ fn hangup_is_ignored() -> bool {
 }
 
 #[test]
-fn a_second_service_on_the_same_data_is_refused() {
+fn data_folders_serve_one_service() {
     let data = migrated();
     let _first = start(&data, &["serve"]);
     let (status, _, errors) = crate::common::output(compliance(&data).arg("serve"));

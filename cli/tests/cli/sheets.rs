@@ -68,7 +68,7 @@ fn reports_name_cells_and_logs_name_ignored_rows() {
 
 /// URLs and cases are also tables, and their timestamps are in UTC.
 #[test]
-fn tables_of_urls_are_read_like_those_of_affiliates() {
+fn url_files_read_like_affiliate_files() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     let core = format!("http://{}", service.grpc);

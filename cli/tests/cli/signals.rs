@@ -34,7 +34,7 @@ fn health_checks(core: &Service) -> i64 {
 }
 
 #[test]
-fn health_checks_are_once_a_second_and_neither_logged_nor_traced() {
+fn health_checks_are_neither_logged_nor_traced() {
     let threads = Runtime::new().unwrap();
     let (collector, address) = Collector::start(&threads);
     let programs = Programs::new();
@@ -83,7 +83,7 @@ fn in_background(gateway: SocketAddr, method: &'static str, path: &'static str, 
 }
 
 #[test]
-fn a_slow_statement_is_logged_once_with_its_true_duration() {
+fn slow_statements_are_logged_once() {
     let programs = Programs::new();
     let core = Service::start_as(programs.core(&ADMIN).envs(INFO));
     let gateway = Service::start_as(&mut programs.gateway_of(&[core.grpc], &[]));
@@ -154,7 +154,7 @@ fn access_lines_name_the_subject_and_the_peer() {
 }
 
 #[test]
-fn metrics_show_cores_that_do_not_serve_and_calls_that_are_sent_again() {
+fn metrics_show_unhealthy_cores_and_retries() {
     let programs = Programs::new();
     let cores = [(); 2].map(|()| Service::start_as(&mut programs.core(&[])));
     let addresses = [cores[0].grpc, cores[1].grpc];
@@ -210,7 +210,7 @@ fn flags_override_variables_of_the_log() {
 }
 
 #[test]
-fn the_filter_of_the_log_changes_while_the_program_runs() {
+fn log_filter_changes_at_runtime() {
     let programs = Programs::new();
     let serve = Service::start_as(&mut programs.serve(&[&ADMIN[..], &["--instance", "here"]].concat()));
     let filter = || raw(serve.admin, "GET /log HTTP/1.1");

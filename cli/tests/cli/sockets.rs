@@ -82,7 +82,7 @@ fn silent_connections_do_not_block_others() {
 }
 
 #[test]
-fn the_limit_of_file_descriptors_is_raised_and_logged() {
+fn file_descriptor_limit_is_raised_and_logged() {
     let data = migrated();
     let mut command = compliance(&data);
     command.arg("serve");
@@ -97,7 +97,7 @@ fn the_limit_of_file_descriptors_is_raised_and_logged() {
 
 /// A gateway has one port, and `serve` has two.
 #[test]
-fn the_doctor_warns_about_file_descriptors_that_do_not_suffice_for_all_ports() {
+fn doctor_warns_about_few_file_descriptors() {
     let data = migrated();
     let state = |descriptors, arguments: &[&str]| {
         let mut command = compliance(&data);

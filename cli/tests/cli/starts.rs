@@ -39,7 +39,7 @@ pub(crate) fn head(address: SocketAddr, path: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_core_waits_for_its_database_and_its_schema() {
+async fn start_waits_for_database_and_schema() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
     let url = cluster.endpoint.url(OWNER_ROLE, "later");
     let address = free_address();
@@ -104,7 +104,7 @@ fn a_gateway_waits_for_its_issuer() {
 }
 
 #[test]
-fn a_start_that_waits_too_long_ends_with_the_reason() {
+fn late_starts_end_with_the_reason() {
     let mut command = compliance(&DataDir::new());
     command
         .args(["core", "--start-timeout", "1s"])

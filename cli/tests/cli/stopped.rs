@@ -43,7 +43,7 @@ fn stop(mut child: Child, signal: Signal) -> String {
 }
 
 #[test]
-fn a_signal_ends_an_import_that_waits_for_a_pipe() {
+fn signals_end_imports_that_wait_for_a_pipe() {
     let folder = Folder::new();
     let pipe = folder.path("pipe");
     mkfifo(&pipe, Mode::S_IRWXU).unwrap();
@@ -73,7 +73,7 @@ fn a_signal_ends_an_import_that_waits_for_a_pipe() {
 }
 
 #[test]
-fn a_signal_ends_an_export_that_waits_for_a_pipe() {
+fn signals_end_exports_that_wait_for_a_pipe() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
     let core = format!("http://{}", service.grpc);

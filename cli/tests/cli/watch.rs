@@ -130,7 +130,7 @@ fn a_watch_continues_after_the_service_was_killed() {
 }
 
 #[test]
-fn a_service_that_is_stopped_does_not_wait_for_watches() {
+fn shutdown_does_not_wait_for_watches() {
     let data = migrated();
     let token = token(&data, COMPANY);
     // Longer than the test waits for the end.

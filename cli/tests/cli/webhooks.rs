@@ -15,7 +15,7 @@ use crate::{
 const COMPANY: i64 = 7;
 
 #[test]
-fn a_core_that_is_killed_while_it_delivers_loses_nothing_and_no_log_has_the_secret() {
+fn killed_deliveries_lose_nothing_and_log_no_secret() {
     let (programs, threads) = (Programs::new(), Runtime::new().unwrap());
     let receiver = threads.block_on(WebhookReceiver::start());
     let ca = receiver.ca();

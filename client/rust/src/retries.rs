@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_grow_up_to_a_bound_and_never_fall_short_of_what_the_service_asks_for() {
+    fn client_waits_grow_and_obey_retry_after() {
         let retries = Retries { tries: 30, ..Retries::default() };
         for failed in 1..30 {
             let (wait, asked) = (retries.wait(failed, &busy(2)).unwrap(), Duration::from_secs(2));

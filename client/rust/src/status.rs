@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_many_violations_are_read_with_their_total() {
+    fn truncated_violations_keep_their_total() {
         let mut violations = Violations::new();
         for item in 0..10_000 {
             violations.push((item, 20), || (format!("affiliates.{item}.zip"), "Too long.".into()));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_that_are_gone_come_with_those_that_are_kept() {
+    fn gone_positions_come_with_kept_ones() {
         let error = error::Error::position_gone(3, 7, 9);
         let Error::PositionGone { reason, positions, .. } = Status::from(error).into() else {
             panic!("the position is gone")

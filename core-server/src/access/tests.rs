@@ -47,7 +47,7 @@ fn check(
 }
 
 #[tokio::test]
-async fn a_token_that_was_verified_before_may_have_expired_since() {
+async fn cached_tokens_still_expire() {
     let policy = policy("off").await;
     let check = |issued: i64| {
         let before = policy.verifier.verify(&token(7, issued, None), issued).unwrap();
@@ -58,7 +58,7 @@ async fn a_token_that_was_verified_before_may_have_expired_since() {
 }
 
 #[tokio::test]
-async fn a_call_needs_one_valid_token_unless_its_service_is_open() {
+async fn calls_need_a_token_except_of_open_services() {
     let policy = policy("off").await;
     let check = |authorization, tokens: &[&str]| check(&policy, authorization, &headers(tokens), None).0;
     let (valid, expired) = (token(7, clock(), None), token(7, clock() - 60, None));
@@ -72,7 +72,7 @@ async fn a_call_needs_one_valid_token_unless_its_service_is_open() {
 }
 
 #[tokio::test]
-async fn a_scope_opens_its_service_and_is_needed_for_no_other() {
+async fn scopes_open_only_their_service() {
     let policy = policy("off").await;
     let check = |authorization, scope| check(&policy, authorization, &headers(&[&token(7, clock(), scope)]), None).0;
     assert_eq!(check(MONITOR, None), Err(Reason::ScopeMissing));
@@ -83,7 +83,7 @@ async fn a_scope_opens_its_service_and_is_needed_for_no_other() {
 }
 
 #[tokio::test]
-async fn a_call_is_counted_before_its_scope_and_after_its_token() {
+async fn rate_limit_counts_calls_before_the_scope_check() {
     let policy = policy("2/m").await;
     let called =
         |authorization, company| check(&policy, authorization, &headers(&[&token(company, clock(), None)]), None);
@@ -97,7 +97,7 @@ async fn a_call_is_counted_before_its_scope_and_after_its_token() {
 }
 
 #[tokio::test]
-async fn a_caller_that_asks_what_its_token_may_do_learns_its_company() {
+async fn check_access_returns_the_company() {
     let (_, caller) = check(&policy("off").await, READ, &headers(&[&token(7, clock(), None)]), None);
     let mut request = Request::new(CheckAccessRequest {});
     request.extensions_mut().insert(caller.token.unwrap());
@@ -105,7 +105,7 @@ async fn a_caller_that_asks_what_its_token_may_do_learns_its_company() {
 }
 
 #[test]
-fn a_request_that_passed_no_check_has_no_caller() {
+fn unchecked_requests_have_no_caller() {
     assert_eq!(caller(&Request::new(())).unwrap_err().code(), tonic::Code::Internal);
 }
 
@@ -135,7 +135,7 @@ fn wait(error: &Error) -> u64 {
 }
 
 #[test]
-fn the_headers_say_what_is_left_and_when_all_of_it_is() {
+fn rate_limit_headers_state_remaining_and_reset() {
     let headers = |limit, remaining| limiter(limit).headers(remaining);
     assert_eq!(headers("10/m", 10), RateLimitHeaders { limit: 10, remaining: 10, reset: 0 });
     assert_eq!(headers("10/m", 4), RateLimitHeaders { limit: 10, remaining: 4, reset: 36 });
@@ -149,7 +149,7 @@ fn the_headers_say_what_is_left_and_when_all_of_it_is() {
 }
 
 #[test]
-fn a_caller_that_waits_as_long_as_it_is_told_is_let_through() {
+fn callers_that_obey_retry_after_are_accepted() {
     let (limiter, clock) = limiter_and_clock("1/m");
     let retry_after = |millis| wait(&limiter.exceeded(1, Duration::from_millis(millis)));
     assert_eq!([0, 1, 999, 1000, 1001, 2000, 59_500].map(retry_after), [1, 1, 1, 1, 2, 2, 60]);
@@ -164,7 +164,7 @@ fn a_caller_that_waits_as_long_as_it_is_told_is_let_through() {
 }
 
 #[test]
-fn companies_that_have_their_whole_limit_are_forgotten_and_no_others() {
+fn only_idle_companies_are_forgotten() {
     let (limiter, clock) = limiter_and_clock("4/m");
     assert!(limiter.counted(1, ONE).is_ok() && (0..4).all(|_| limiter.counted(2, ONE).is_ok()));
     // One has had its whole limit for 15 s, for which it is still remembered.
@@ -178,7 +178,7 @@ fn companies_that_have_their_whole_limit_are_forgotten_and_no_others() {
 }
 
 #[test]
-fn cores_that_share_calls_let_through_what_one_of_them_would() {
+fn shared_rate_limits_equal_a_single_core() {
     for (limit, number, through) in [("10/m", 1, 10), ("10/m", 2, 10), ("10/m", 3, 9), ("10/m", 10, 10), ("2/m", 3, 3)]
     {
         let shared = NonZeroU32::new(number).unwrap();
@@ -189,7 +189,7 @@ fn cores_that_share_calls_let_through_what_one_of_them_would() {
 }
 
 #[test]
-fn what_remains_and_the_wait_are_those_of_all_cores() {
+fn remaining_calls_count_all_cores() {
     let (limiter, clock) = limiter_and_clock("10/m");
     let three = NonZeroU32::new(3).unwrap();
     assert_eq!([(); 3].map(|()| limiter.counted(1, three).unwrap().remaining), [6, 3, 0]);
@@ -202,7 +202,7 @@ fn what_remains_and_the_wait_are_those_of_all_cores() {
 }
 
 #[test]
-fn a_call_that_names_no_cores_or_too_many_is_one_call() {
+fn invalid_core_counts_mean_one_call() {
     let named = |text: &str| cores(&HeaderMap::from_iter([(CORES, HeaderValue::from_str(text).unwrap())])).get();
     assert_eq!(cores(&HeaderMap::new()), ONE);
     assert_eq!(["1", "3", "0", "-2", "", "x", "2.5"].map(named), [1, 3, 1, 1, 1, 1, 1]);
@@ -210,7 +210,7 @@ fn a_call_that_names_no_cores_or_too_many_is_one_call() {
 }
 
 #[test]
-fn one_company_does_not_use_up_the_limit_of_another() {
+fn companies_have_separate_rate_limits() {
     let limiter = limiter("2/m");
     assert!(limiter.counted(1, ONE).is_ok() && limiter.counted(1, ONE).is_ok());
     let (_, error) = limiter.counted(1, ONE).unwrap_err();
@@ -219,7 +219,7 @@ fn one_company_does_not_use_up_the_limit_of_another() {
 }
 
 #[test]
-fn a_company_with_a_limit_of_its_own_has_no_other() {
+fn individual_limits_replace_the_general_limit() {
     let companies = [(2, "1/m"), (3, "off")].map(|(company, limit)| (company, limit.parse().unwrap()));
     let limiters = Limiters::new("2/m".parse().unwrap(), companies.into());
     let through = |company: i64| {
@@ -234,7 +234,7 @@ fn a_company_with_a_limit_of_its_own_has_no_other() {
 }
 
 #[test]
-fn all_limits_forget_companies_that_have_their_whole_limit() {
+fn all_limits_forget_idle_companies() {
     // Within a nanosecond, a company has its whole limit again.
     let limit: RateLimit = "1000000000/s".parse().unwrap();
     let limiters = Limiters::new(limit, [(2, limit)].into());

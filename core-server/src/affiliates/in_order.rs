@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_have_the_same_result_as_one_by_one() {
+    fn batched_changes_equal_single_changes() {
         let mut seed = 1_u64;
         let mut random = |below: u64| {
             // SplitMix64.
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_at_once_swap_names_unless_one_is_kept_or_changed() {
+    fn concurrent_changes_can_swap_names() {
         let before = |id, name: &str, is_changed| (id, name.to_owned(), 7, is_changed);
         let renamed = |id, name: &str, revision| Input {
             revisions: Some(vec![revision]),

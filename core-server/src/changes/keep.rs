@@ -112,7 +112,7 @@ mod tests {
 
     /// A session reads an old month and stays idle. The next month is still created. Until the session ends, the error names it.
     #[tokio::test]
-    async fn a_session_that_is_in_the_way_is_named_and_delays_no_other_month() {
+    async fn blocking_sessions_are_named_and_delay_one_month() {
         let server = TestCluster::start(ClusterOptions::temporary()).await;
         let options = TestDatabase::create(&server.endpoint, "months").await.options;
         let opened = database::open(options.clone().into(), 4).await.unwrap();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn months_that_wait_for_a_steady_clock_are_a_failure_until_they_are_dropped() {
+    async fn undropped_months_are_a_failure() {
         let server = TestCluster::start(ClusterOptions::temporary()).await;
         let options = TestDatabase::create(&server.endpoint, "steady").await.options;
         let opened = database::open(options.into(), 4).await.unwrap();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_prepared_transaction_that_is_in_the_way_is_named() {
+    async fn blocking_prepared_transactions_are_named() {
         let mut server = NetworkServer::start().await;
         server.execute("postgres", "alter system set max_prepared_transactions = 2").await;
         server.kill();

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_are_lost_between_the_last_one_and_the_restore() {
+    fn lost_positions_end_at_the_restore() {
         let kept = |dropped, restored| Positions { dropped, last: AT + 3, lost: 0, restored };
         let gap = Some((5, AT));
         for position in [6, AT - 1] {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_company_of_which_nothing_is_left_has_lost_all_positions_but_0() {
+    fn companies_without_records_lost_all_positions() {
         for last in [AT, AT + 3] {
             let kept = Positions { dropped: AT, last, lost: AT, restored: None };
             assert_eq!((reason(kept, 0), reason(kept, AT), reason(kept, last)), (None, None, None));

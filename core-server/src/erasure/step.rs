@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_transaction_is_retried_a_bounded_number_of_times() {
+    async fn transaction_retries_are_bounded() {
         let fail = async |code| {
             let mut attempts = 0;
             let failed = retried::<()>(async || {

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_range_has_the_first_or_the_last_day() {
+    fn open_ranges_end_at_the_extreme_day() {
         assert_eq!(days(None, None), None);
         assert_eq!(days(Some("1970-01-02"), None), Some((1, LAST_DAY)));
         assert_eq!(days(Some(""), Some("1969-12-31")), Some((FIRST_DAY, -1)));

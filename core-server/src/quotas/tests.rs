@@ -19,7 +19,7 @@ async fn companies_have_individual_limits_of_calls() {
 }
 
 #[test]
-fn companies_beyond_the_bound_count_together_and_those_with_limits_come_first() {
+fn unlabelled_companies_count_as_other() {
     let company_limits = vec!["9:in-flight=4".parse().unwrap(), "9:rate-limit=4/s".parse().unwrap()];
     let usage = Usage::new(&CoreSettings { company_limits, company_metrics: 2, ..CoreSettings::default() });
     for company in [1, 2, 1, 9, 3] {

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn each_token_has_its_own_result_and_is_verified_once() {
+    async fn batched_tokens_are_verified_once() {
         let policy = policy().await;
         let cached = valid(100);
         assert!(policy.verify(&cached).is_ok());

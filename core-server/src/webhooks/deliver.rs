@@ -231,7 +231,7 @@ mod tests {
     use super::wait;
 
     #[test]
-    fn waits_double_up_to_a_limit_and_are_as_long_as_the_endpoint_says() {
+    fn retry_waits_double_and_obey_the_endpoint() {
         let longest = |attempts| (0..200).map(|_| wait(attempts, None)).max().unwrap();
         // The numbers of the page about webhooks.
         for (attempts, seconds) in [(0, 10), (1, 20), (2, 40), (10, 10_240), (11, 14_400), (12, 14_400), (60, 14_400)] {

@@ -100,7 +100,7 @@ mod tests {
     use super::{Message, fitting};
 
     #[test]
-    fn changes_are_cut_to_a_size_of_the_body() {
+    fn webhook_bodies_have_a_maximum_size() {
         let changes: Vec<_> = (1..=9).map(|position| Change { position, ..Change::default() }).collect();
         let bytes = |count: usize| {
             Message::of_changes("msg_1".to_owned(), i64::MAX, i64::MAX, Some(i64::MAX), &changes[..count])

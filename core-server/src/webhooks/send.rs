@@ -217,7 +217,7 @@ mod tests {
     use super::wait_of;
 
     #[test]
-    fn a_wait_is_in_seconds_or_ends_at_a_date() {
+    fn retry_after_is_seconds_or_a_date() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
         for (value, wait) in [
             ("120", Some(120)),

@@ -58,7 +58,7 @@ async fn found(clients: &mut GrpcClients, from: i64, to: Option<i64>) -> Vec<i64
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_jumped_ahead_has_no_lasting_effect() {
+async fn clock_jumps_have_no_lasting_effect() {
     let core = TestCore::over(fresh_database().await.options, 3).await;
     if connect_to_citus(&core.pool).await.is_some() {
         return;

@@ -214,7 +214,7 @@ async fn manual_changes_are_not_mistaken_for_an_erasure() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_affiliate_with_many_records_is_erased_in_parts() {
+async fn large_affiliates_are_erased_in_parts() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);

@@ -82,7 +82,7 @@ fn named<T>(id: &str, message: T) -> Request<T> {
 
 /// A second call of `record_changes_of` creates the same functions, so no function lacks a column.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_table_with_records_is_recorded_with_all_its_columns() {
+async fn all_columns_of_records_are_recorded() {
     let pool = TestCore::start().await.pool;
     let tables = "select relname::text from pg_class
         where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
@@ -171,7 +171,7 @@ async fn a_change_is_recorded_with_its_author() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_author_of_an_earlier_change_is_not_recorded_again() {
+async fn earlier_authors_are_not_recorded_again() {
     let core = TestCore::over(fresh_database().await.options, 3).await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -191,7 +191,7 @@ async fn the_author_of_an_earlier_change_is_not_recorded_again() {
 
 /// Concurrent updates of several companies share a statement.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn companies_with_the_same_id_are_not_mixed_up() {
+async fn equal_ids_of_companies_stay_apart() {
     let core = TestCore::start().await;
     let companies = [new_company(), new_company()];
     for company in companies {
@@ -221,7 +221,7 @@ async fn companies_with_the_same_id_are_not_mixed_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_can_begin_and_end_within_the_changes_of_one_statement() {
+async fn pages_can_split_the_changes_of_a_statement() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -382,7 +382,7 @@ async fn the_owner_sets_the_retention() {
 
 /// A drop ends before the first change that must remain. Changes with a future time are dropped together with the changes after them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_clock_neither_keeps_old_changes_nor_drops_new_ones() {
+async fn wrong_clocks_do_not_affect_retention() {
     let core = TestCore::start().await;
     let old = "'2020-01-05Z'::timestamptz";
     for (times, left) in [

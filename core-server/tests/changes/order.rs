@@ -20,7 +20,7 @@ const SOON: Duration = Duration::from_mins(2);
 /// Writers keep their transactions open until the reader has read again, and some roll back. The reader must find each position directly
 /// after the previous one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_reader_sees_every_position_before_the_next_one() {
+async fn readers_see_positions_in_order() {
     const WRITERS: usize = 8;
     const ROUNDS: usize = 30;
     let core = TestCore::start().await;

@@ -59,7 +59,7 @@ async fn columns_of_operators_are_not_recorded() {
 
 /// As `docs/adding-a-field.md` describes, in a database where an operator's column precedes ours.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_new_column_can_follow_a_column_of_an_operator() {
+async fn new_columns_follow_operator_columns() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
     let insert = |id: i64, columns: &str, values: &str| {
@@ -250,7 +250,7 @@ async fn the_key_of_a_row_never_changes() {
 
 /// In some tables, the key has more columns than the company and the ID, so two rows can have the same ID.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rows_that_share_an_id_are_recorded_one_by_one() {
+async fn rows_with_equal_ids_are_recorded_separately() {
     let core = TestCore::start().await;
     let company = new_company();
     let statements = "

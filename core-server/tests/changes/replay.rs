@@ -149,7 +149,7 @@ impl Copy {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_changes_from_the_first_one_rebuild_every_record() {
+async fn changes_rebuild_every_record() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -308,7 +308,7 @@ async fn write_all(clients: &mut GrpcClients) {
 
 /// Changes are stored as rows of the table at that time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_column_that_was_added_later_is_read_as_absent() {
+async fn columns_added_later_read_as_absent() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options, 3).await;
     let company = new_company();

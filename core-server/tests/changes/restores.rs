@@ -111,7 +111,7 @@ async fn positions_and_ids_jump_ahead_together() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_company_that_lost_everything_begins_after_its_lost_positions() {
+async fn new_positions_follow_all_lost_ones() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     jump(&core.pool).await;
     let at = reached(&core.pool).await;
@@ -202,7 +202,7 @@ async fn a_jump_that_fails_moves_no_id() {
 
 /// A restore that first drops the tables: for a time, the identity table is empty, or has no key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_is_being_restored_is_not_served() {
+async fn databases_under_restore_are_not_served() {
     let database = fresh_database().await.options;
     let core = TestCore::over(database.clone(), 4).await;
     core.company(new_company()).affiliate("A").await;
@@ -235,7 +235,7 @@ async fn a_database_that_is_being_restored_is_not_served() {
 
 /// Positions that a restore has skipped count neither as dropped nor as stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_was_dropped_before_the_first_change_after_a_restore() {
+async fn restores_without_changes_dropped_nothing() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let (before, after) = (new_company(), new_company());
     core.company(before).affiliate("A").await;
@@ -281,7 +281,7 @@ async fn nothing_was_dropped_before_the_first_change_after_a_restore() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restart_does_not_jump_and_another_identity_does() {
+async fn only_a_new_database_identity_jumps() {
     let database = fresh_database().await.options;
     let core = TestCore::over(database.clone(), 4).await;
     let company = new_company();
@@ -338,7 +338,7 @@ async fn lost_etags_never_match_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_role_of_a_service_can_neither_jump_nor_change_the_identity() {
+async fn service_role_cannot_change_the_identity() {
     let database = fresh_database().await.options;
     let core = TestCore::over(database.clone(), 4).await;
     let service = PgPool::connect_with(database.username(embedded_postgres::SERVICE_ROLE)).await.unwrap();

@@ -97,7 +97,7 @@ async fn readers_of_any_speed_see_each_change_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reader_that_does_not_read_is_disconnected_and_holds_no_memory() {
+async fn stalled_readers_are_disconnected_without_memory() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut watches = Vec::new();
@@ -141,7 +141,7 @@ async fn a_reader_that_does_not_read_is_disconnected_and_holds_no_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_large_change_is_counted_for_each_reader_until_it_is_sent() {
+async fn large_changes_use_memory_until_sent() {
     const BYTES: usize = 1 << 20;
     const READERS: usize = 4;
     let core = TestCore::start().await;
@@ -218,7 +218,7 @@ async fn too_many_watches_are_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_watch_ends_at_the_deadline_of_its_call() {
+async fn watches_end_at_their_deadline() {
     let core = TestCore::start().await;
     let mut request = tonic::Request::new(WatchChangesRequest::default());
     request.metadata_mut().insert("grpc-timeout", "2S".parse().unwrap());

@@ -8,7 +8,7 @@ use test_support::{TestCore, values};
 use super::concurrency::counts_hold;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_field_of_an_export_is_the_one_that_was_written() {
+async fn exports_contain_the_written_values() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;

@@ -82,7 +82,7 @@ async fn concurrent_updates_of_different_fields_are_all_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_request_id_opens_one_case_among_concurrent_requests() {
+async fn concurrent_request_ids_open_one_case() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -116,7 +116,7 @@ async fn one_request_id_opens_one_case_among_concurrent_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn counts_and_cases_of_urls_are_correct_after_random_writes() {
+async fn random_writes_keep_counts_correct() {
     let service = TestCore::start().await;
     let mut cases = Vec::new();
     for company in 1..=2 {

@@ -33,7 +33,7 @@ fn assert_changed(refused: &Status, id: i64, etag: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_of_a_case_needs_its_current_etag() {
+async fn case_changes_need_the_current_etag() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -148,7 +148,7 @@ async fn every_change_of_a_url_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_of_concurrent_changes_with_the_same_etag_wins() {
+async fn one_concurrent_change_per_etag_wins() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -245,7 +245,7 @@ async fn a_request_id_with_other_content_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn items_of_a_batch_with_other_content_fail_alone() {
+async fn items_with_conflicting_content_fail_alone() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;

@@ -112,7 +112,7 @@ async fn open(company: &mut GrpcClients, cases: Vec<OpenCaseRequest>) -> Vec<Cas
 /// With affiliates that share an identifier, with cases that have changed since their opening, and with a case that the service did not
 /// open.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_export_imported_by_its_own_company_changes_nothing() {
+async fn reimported_exports_change_nothing() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     let mut affiliates = Vec::new();
@@ -172,7 +172,7 @@ async fn an_export_imported_by_its_own_company_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_id_of_a_caller_is_not_mistaken_for_a_generated_one() {
+async fn request_ids_of_callers_differ_from_generated_ones() {
     let core = TestCore::start().await;
     let (mut company, mut other) = (core.company(1), core.company(2));
     let affiliate = company.affiliate("A").await;
@@ -192,7 +192,7 @@ async fn a_request_id_of_a_caller_is_not_mistaken_for_a_generated_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_export_imported_by_another_company_reads_the_same() {
+async fn exports_read_the_same_in_another_company() {
     let service = TestCore::start().await;
     let (mut one, mut two) = (service.company(1), service.company(2));
     for company in [&mut one, &mut two] {

@@ -118,7 +118,7 @@ async fn an_invalid_incident_fails_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_url_has_the_case_that_it_was_attached_to_last() {
+async fn urls_show_their_latest_case() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -178,7 +178,7 @@ pub(super) async fn detach_by_id_and_by_content(service: &TestCore) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_case_takes_changes_but_no_more_incidents() {
+async fn full_cases_take_changes_but_no_incidents() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;

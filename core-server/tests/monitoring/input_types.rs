@@ -43,7 +43,7 @@ async fn reversed() -> TestCore {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn attributes_in_another_order_are_written_to_their_columns() {
+async fn reordered_attributes_reach_their_columns() {
     observations::fields_are_read_as_observed(&reversed().await).await;
     cases::fields_are_read_as_opened(&reversed().await).await;
     infractions::record_and_withdraw(&reversed().await).await;

@@ -88,7 +88,7 @@ async fn every_field_of_a_case_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_of_a_case_by_every_operation_are_kept() {
+async fn every_operation_keeps_case_changes() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;

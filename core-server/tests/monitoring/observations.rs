@@ -194,7 +194,7 @@ async fn the_same_url_is_the_same_record() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_later_of_two_observations_in_a_request_wins() {
+async fn later_observations_win() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;

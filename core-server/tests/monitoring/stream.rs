@@ -78,7 +78,7 @@ async fn acknowledged_chunks_are_saved_when_the_client_disconnects() {
 
 /// The chunk waits for a lock in several tries.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_chunk_that_waits_is_not_saved_once_its_client_has_left() {
+async fn waiting_chunks_of_departed_clients_are_dropped() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let mut transaction = service.pool.begin().await.unwrap();
@@ -137,7 +137,7 @@ async fn a_stream_ends_with_its_token() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_chunk_of_too_many_items_ends_the_stream() {
+async fn oversized_chunks_end_the_stream() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let chunks = tokio_stream::iter([chunk(0, 1), chunk(1, 10_000), chunk(2, 1)]);

@@ -101,7 +101,7 @@ async fn round_trip(clients: &mut GrpcClients, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn swapped_columns_and_attributes_are_written_and_read_by_name() {
+async fn swapped_columns_are_matched_by_name() {
     let (pool, options) = prepared(&[]).await;
     swap(&pool, "table affiliates", "column", "city", "state").await;
     swap(&pool, "table affiliates", "column", "phone_one", "recognition_rank").await;
@@ -194,7 +194,7 @@ async fn a_different_database_is_rejected_with_the_difference() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_type_can_gain_an_attribute_while_the_service_runs() {
+async fn types_gain_attributes_while_serving() {
     let (pool, options) = prepared(&[]).await;
     let core = TestCore::over(options, 4).await;
     let mut clients = core.company(1);
@@ -220,7 +220,7 @@ async fn a_type_can_gain_an_attribute_while_the_service_runs() {
 
 /// A restore can first drop them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn types_and_tables_can_be_recreated_while_the_service_runs() {
+async fn types_and_tables_are_recreated_while_serving() {
     const AGAIN: &str = "
         do $$ declare t record; begin
             for t in
@@ -291,7 +291,7 @@ async fn values_of_every_kind_survive_their_columns() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_migration_that_waits_for_a_lock_delays_no_reader() {
+async fn waiting_migrations_delay_no_reader() {
     let pool = database::connect(fresh_database().await.options, 4).await.unwrap();
     // As the previous release left it.
     let last = "

@@ -37,7 +37,7 @@ async fn two_secrets_sign_while_one_is_rotated() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_repeated_rotation_keeps_the_secret_that_the_endpoint_has() {
+async fn repeated_rotations_keep_the_secret() {
     let mut fixture = Fixture::start().await;
     let mut secrets = vec![fixture.secret.clone()];
     for rotations in 1..=6 {
@@ -52,7 +52,7 @@ async fn a_repeated_rotation_keeps_the_secret_that_the_endpoint_has() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn private_addresses_are_rejected_at_creation_and_at_delivery() {
+async fn private_webhook_addresses_are_rejected() {
     let receiver = WebhookReceiver::start().await;
     let settings = WebhookSettings { networks: Vec::new(), ..receiver.settings() };
     let core = core(&fresh_database().await.options, settings).await;
@@ -92,7 +92,7 @@ async fn private_addresses_are_rejected_at_creation_and_at_delivery() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_number_of_webhooks_is_limited_however_they_are_created() {
+async fn every_creation_counts_towards_the_webhook_limit() {
     let fixture = Fixture::start().await;
     let created = join_all((0..30).map(async |number| {
         let mut clients = fixture.core.company(fixture.company);
@@ -114,7 +114,7 @@ async fn the_number_of_webhooks_is_limited_however_they_are_created() {
 
 /// Any sender: a client that got no response, a proxy, or both at the same time through different cores.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_repeated_creation_is_one_webhook_with_one_secret() {
+async fn repeated_creations_make_one_webhook() {
     let mut fixture = Fixture::start().await;
     let other = core(&fixture.database, fixture.receiver.settings()).await;
     let token = |subject: &str| {

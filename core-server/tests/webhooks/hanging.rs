@@ -46,7 +46,7 @@ const TIMES_ALONE: u32 = 4;
 
 /// All endpoints of eight companies begin to hang, and all but one endpoint of a ninth company.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_endpoints_that_begin_to_hang_delay_no_other() {
+async fn hanging_endpoints_delay_no_other() {
     let fixture = Fixture::start().await;
     let pool = &fixture.core.pool;
     let receiver = &fixture.receiver;

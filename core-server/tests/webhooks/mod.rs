@@ -214,7 +214,7 @@ async fn repeated_messages_lack_erased_data() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_endpoint_that_fails_for_three_days_is_disabled() {
+async fn endpoints_failing_for_three_days_are_disabled() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
     fixture.change(1, 1).await;
@@ -267,7 +267,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_webhook_that_is_changed_during_an_attempt_continues_after_it() {
+async fn webhooks_changed_during_an_attempt_continue() {
     let mut fixture = Fixture::start().await;
     let go_on = Arc::new(Notify::new());
     fixture.receiver.react(Reaction::Hang(Arc::clone(&go_on)));
@@ -443,7 +443,7 @@ async fn the_next_message_reports_a_restore() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_webhook_moved_to_a_lost_position_reports_the_loss() {
+async fn webhooks_at_lost_positions_report_the_loss() {
     for types in [&[][..], &["affiliate"]] {
         let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
         let core = core(&database, receiver.settings()).await;
@@ -464,7 +464,7 @@ async fn a_webhook_moved_to_a_lost_position_reports_the_loss() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn messages_do_not_name_the_author_of_a_change() {
+async fn messages_leave_out_the_author() {
     let mut fixture = Fixture::start().await;
     let mut request = tonic::Request::new(CreateAffiliateRequest {
         affiliate: Some(AffiliateInput {

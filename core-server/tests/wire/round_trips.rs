@@ -163,7 +163,7 @@ async fn batched_reads_need_fewer_round_trips() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_read_is_sent_again_when_its_connection_is_cut() {
+async fn reads_are_retried_after_a_cut_connection() {
     let (proxy, service) = service().await;
     let mut clients = service.company(7);
     for _ in 0..5 {

@@ -242,7 +242,7 @@ impl Leaves {
 /// Two batches of the company wait for a lock, so all other writes of the company wait for them. One caller disconnects. The caller of
 /// another write of the same kind, which could share the statement, stays connected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_abandoned_write_that_waits_for_its_company_is_not_written() {
+async fn writes_abandoned_behind_their_company_are_dropped() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 16).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
@@ -277,7 +277,7 @@ async fn an_abandoned_write_that_waits_for_its_company_is_not_written() {
 
 /// More companies wait for locks than can wait at the same time. The company whose caller leaves is one of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_abandoned_write_that_waits_for_locks_is_not_written() {
+async fn writes_abandoned_behind_locks_are_dropped() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
@@ -315,7 +315,7 @@ async fn an_abandoned_write_that_waits_for_locks_is_not_written() {
 
 /// The only connection waits for the database's response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_abandoned_write_that_waits_for_a_connection_is_not_written() {
+async fn writes_abandoned_before_a_connection_are_dropped() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
     // One is in use.
@@ -344,7 +344,7 @@ async fn an_abandoned_write_that_waits_for_a_connection_is_not_written() {
 
 /// The connection is not closed either, so it is free immediately.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_statement_is_sent_if_all_callers_have_left() {
+async fn statements_without_callers_are_not_sent() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
     // One is in use.

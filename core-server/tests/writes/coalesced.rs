@@ -247,7 +247,7 @@ async fn a_waiting_company_delays_no_other() {
 
 /// A statement waits for at most a second.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_write_waits_for_a_lock_longer_than_one_statement_does() {
+async fn writes_outwait_a_statement_lock_timeout() {
     let core = TestCore::start().await;
     let clients = core.company(new_company());
     let ids = [
@@ -395,7 +395,7 @@ async fn writers_of_one_affiliate_all_succeed() {
 
 /// It may have been committed. So its caller gets `UNAVAILABLE`, and decides whether to repeat it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_write_whose_connection_is_lost_is_not_repeated() {
+async fn writes_are_not_retried_after_lost_connections() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 4).await;
     let clients = core.company(new_company());
@@ -424,7 +424,7 @@ async fn a_write_whose_connection_is_lost_is_not_repeated() {
 
 /// The caller's deadline comes before the service's own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_write_ends_at_the_deadline_of_its_caller() {
+async fn writes_end_at_their_deadline() {
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());
     let mut transaction = core.pool.begin().await.unwrap();

@@ -84,7 +84,7 @@ async fn created(clients: &mut GrpcClients, results: &[AffiliateResult]) -> Vec<
 
 /// With names that are taken or equal, and with only free names.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_large_batch_has_the_result_of_its_parts() {
+async fn large_batches_equal_their_parts() {
     let core = TestCore::start().await;
     let varied: Vec<AffiliateInput> = (0..LARGE).map(varied).collect();
     let name = |number: usize| named(number).affiliate_name;
@@ -154,7 +154,7 @@ async fn random_batches_have_the_results_of_their_parts() {
 
 /// Another writer takes a name, and its transaction ends while the batch waits for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_name_taken_during_the_wait_is_a_duplicate() {
+async fn names_taken_during_a_wait_are_duplicates() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 4).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
@@ -184,7 +184,7 @@ async fn a_name_taken_during_the_wait_is_a_duplicate() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_large_batch_whose_caller_leaves_while_it_waits_creates_nothing() {
+async fn abandoned_waiting_batches_create_nothing() {
     let database = fresh_database().await;
     // One connection for all calls, so the next call would meet anything that a caller leaves on it.
     let core = TestCore::over(database.options.clone(), 3).await;

@@ -83,7 +83,7 @@ async fn a_change_needs_the_current_etag() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_of_concurrent_changes_with_the_same_etag_wins() {
+async fn one_concurrent_change_per_etag_wins() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     let id = company.affiliate("A").await;

@@ -49,7 +49,7 @@ impl StoppableCore {
 
 /// When the process continues, the database's response and the end of the caller's connection are available at the same time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_begins_in_a_process_that_was_stopped_while_its_caller_left() {
+async fn frozen_processes_begin_nothing_for_departed_callers() {
     let database = fresh_database().await;
     let direct = TestCore::over(database.options.clone(), 4).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();

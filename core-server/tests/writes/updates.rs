@@ -81,7 +81,7 @@ fn with_random_fields(random: &mut StdRng, mut fields: AffiliateInput, number: u
 
 /// The same random changes, to one company as a batch, and to another one at a time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_batch_has_the_result_of_its_items_one_by_one() {
+async fn batch_results_equal_results_of_single_items() {
     let core = TestCore::start().await;
     let mut companies = [core.company(new_company()), core.company(new_company())];
     let [batches, singles] = &mut companies;

@@ -55,7 +55,7 @@ mod tests {
     use super::GuardedBody;
 
     #[tokio::test]
-    async fn a_body_that_holds_something_is_the_same_body_and_holds_it_to_its_end() {
+    async fn guarded_bodies_hold_their_guard_to_the_end() {
         for is_long in [false, true] {
             let guard = Arc::new(());
             let mut body = GuardedBody::new("text".to_owned(), is_long, Arc::clone(&guard));

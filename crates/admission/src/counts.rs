@@ -106,7 +106,7 @@ mod tests {
     use super::{Counts, LimitReached};
 
     #[test]
-    fn a_company_with_a_limit_of_its_own_has_no_other() {
+    fn individual_limits_replace_the_general_limit() {
         let counts = Counts::with_companies(5, 2, [(1, 1), (2, 4)].into());
         let open = |company| (0..).map_while(|_| counts.add(company).ok()).collect::<Vec<_>>();
         let (one, two) = (open(1), open(2));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_company_has_a_share_and_all_have_the_total() {
+    fn companies_have_a_quota_of_the_count() {
         let counts = Counts::new(3, 2);
         let (first, second) = (counts.add(1).unwrap(), counts.add(1).unwrap());
         assert_eq!(counts.add(1).unwrap_err(), LimitReached::Company);

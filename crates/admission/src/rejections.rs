@@ -76,7 +76,7 @@ mod tests {
     const TICK: Duration = Duration::from_millis(1);
 
     #[tokio::test(start_paused = true)]
-    async fn rejections_above_a_rate_are_delayed_up_to_a_number() {
+    async fn excess_rejections_are_delayed_up_to_a_number() {
         let rejections = RejectionDelay::default();
         let delayed = async |count: usize| {
             let start = Instant::now();

@@ -120,7 +120,7 @@ async fn assert_doubled(calls: Vec<(u64, JoinHandle<Result<u64, BatchError>>)>) 
 
 /// The batcher reads the first of two requests before the second is sent.
 #[tokio::test]
-async fn a_request_waits_for_others_only_after_a_batch_of_several() {
+async fn lone_requests_do_not_wait_for_others() {
     let (double, batcher) = batcher(LIMITS);
     double.allow(10);
     let one_after_another = async |first: u64| {
@@ -138,7 +138,7 @@ async fn a_request_waits_for_others_only_after_a_batch_of_several() {
 }
 
 #[tokio::test]
-async fn requests_that_wait_form_one_batch_and_every_caller_receives_its_own_response() {
+async fn waiting_requests_form_one_batch() {
     let (double, batcher) = batcher(LIMITS);
     let first = calls(&batcher, 100..101);
     double.until_started(1).await;
@@ -161,7 +161,7 @@ async fn requests_that_are_made_together_form_one_batch() {
 
 /// The second request is sent by a task that is ready when the dispatcher has received the first.
 #[tokio::test]
-async fn a_batch_takes_what_is_sent_while_the_dispatcher_yields() {
+async fn batches_include_items_sent_during_a_yield() {
     for (max_batch, expected) in
         [(64, vec![vec![1, 2, 3]]), (2, vec![vec![1, 2], vec![3]]), (1, vec![vec![1], vec![2], vec![3]])]
     {
@@ -179,7 +179,7 @@ async fn a_batch_takes_what_is_sent_while_the_dispatcher_yields() {
 }
 
 #[tokio::test]
-async fn a_batch_runs_in_the_task_of_the_dispatcher_unless_another_one_runs() {
+async fn lone_batches_run_in_the_dispatcher_task() {
     let (double, batcher) = batcher(BatchLimits { max_in_flight: 2, max_batch: 1, ..LIMITS });
     for request in [1, 2] {
         double.allow(1);
@@ -195,7 +195,7 @@ async fn a_batch_runs_in_the_task_of_the_dispatcher_unless_another_one_runs() {
 }
 
 #[tokio::test]
-async fn a_request_knows_whether_its_caller_has_gone_away() {
+async fn requests_notice_departed_callers() {
     let (sender, caller) = oneshot::channel::<u64>();
     let mut pending = Pending { request: 1, reply: sender };
     assert!(!pending.is_abandoned());
@@ -206,7 +206,7 @@ async fn a_request_knows_whether_its_caller_has_gone_away() {
 }
 
 #[test]
-fn one_batch_is_in_flight_for_every_two_cores() {
+fn two_cores_share_one_batch_in_flight() {
     let limits = |cores, slow| BatchLimits::for_cores(cores, slow, 7);
     assert_eq!([1, 2, 3, 8, 64].map(|cores| limits(cores, 16).max_in_flight), [1, 1, 1, 4, 16]);
     assert_eq!((limits(8, 0).max_in_flight, limits(8, 0).max_queue), (1, 7));
@@ -225,7 +225,7 @@ async fn a_batch_has_a_limit() {
 
 /// The callers that go away stand between others of the same batch, so a response by index would go astray.
 #[tokio::test]
-async fn a_caller_that_goes_away_is_not_read_and_its_neighbours_receive_their_own() {
+async fn abandoned_reads_leave_other_results_in_place() {
     let (double, batcher) = batcher(LIMITS);
     let first = calls(&batcher, 1..2);
     double.until_started(1).await;
@@ -244,7 +244,7 @@ async fn a_caller_that_goes_away_is_not_read_and_its_neighbours_receive_their_ow
 }
 
 #[tokio::test]
-async fn callers_that_go_away_while_their_batch_runs_change_no_other_response() {
+async fn departed_callers_change_no_other_response() {
     let (double, batcher) = batcher(LIMITS);
     let (cancelled, kept): (Vec<_>, Vec<_>) =
         calls(&batcher, 100..150).into_iter().partition(|(request, _)| request % 2 == 0);
@@ -259,7 +259,7 @@ async fn callers_that_go_away_while_their_batch_runs_change_no_other_response() 
 }
 
 #[tokio::test]
-async fn a_batch_that_panics_reports_an_error_to_its_own_callers() {
+async fn panicking_batches_fail_only_their_callers() {
     let (double, batcher) = batcher(BatchLimits { max_batch: 1, ..LIMITS });
     let first = call(&batcher, 1);
     double.until_started(1).await;
@@ -285,7 +285,7 @@ async fn a_slow_batch_delays_its_own_callers_alone() {
 }
 
 #[tokio::test]
-async fn requests_behind_a_slow_batch_start_without_a_further_request() {
+async fn requests_behind_slow_batches_start() {
     let slow_after = Duration::from_millis(100);
     let (double, batcher) = batcher(BatchLimits { slow_after, ..LIMITS });
     let start = Instant::now();

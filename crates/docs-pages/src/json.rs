@@ -186,7 +186,7 @@ mod tests {
     use super::Json;
 
     #[test]
-    fn keys_keep_their_order_and_long_values_have_lines() {
+    fn long_values_are_written_on_lines() {
         let text = r#"{"b": [null], "a": {"d": "x\"", "c": -1.5}}"#;
         let json = Json::parse(text);
         assert_eq!(object! { "b": [Json::Null], "a": object! { "d": "x\"", "c": -1.5 } }.to_string(), text);

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_from_the_output_of_the_program() {
+    fn versions_are_parsed_from_program_output() {
         let debian = "postgres (PostgreSQL) 15.13 (Debian 15.13-0+deb12u1)\n";
         assert_eq!(parse_version(debian), Some(("15.13".to_owned(), 15)));
         assert_eq!(parse_version("postgres (PostgreSQL) 18beta1\n"), Some(("18beta1".to_owned(), 18)));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_folder_without_the_programs_is_refused_with_the_reason() {
+    async fn folders_without_server_programs_are_refused() {
         let reason = Installation::examine(Path::new("/nonexistent")).await.unwrap_err();
         assert!(reason.contains("no program `postgres`"), "{reason}");
     }

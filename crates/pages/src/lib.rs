@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_files_of_the_folders_are_served_and_load_each_other_only() {
+    fn page_files_load_only_each_other() {
         check(&console(b"{}".to_vec(), &[]), "src/console", include_str!("console/page.html"), &["=\"console/"]);
         let start = include_str!(concat!(env!("OUT_DIR"), "/start.html"));
         check(
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pages_of_the_documentation_are_served_with_their_policy_in_gzip_and_once() {
+    fn pages_are_served_with_policy_and_gzip() {
         let mut pages = 0;
         for (name, kind) in DOCS.files() {
             let in_gzip = headers(&[(ACCEPT_ENCODING, &HeaderValue::from_static("gzip"))]);

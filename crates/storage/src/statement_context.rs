@@ -273,7 +273,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn a_wait_without_a_connection_does_not_count_as_statement_time() {
+    async fn connection_waits_are_no_statement_time() {
         let statement = async {
             let borrowed = async {
                 let _wait = ConnectionWait::start();

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_task_that_panics_is_started_again_after_a_pause_that_grows() {
+    async fn panicked_tasks_restart_with_growing_pauses() {
         let (runs, start) = (AtomicU32::new(0), Instant::now());
         supervise("test", |_| async {
             assert!(runs.fetch_add(1, Relaxed) >= 3, "on purpose");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_panic_before_the_first_await_and_after_a_long_run_is_one_as_well() {
+    async fn early_and_late_panics_count_alike() {
         let (runs, start) = (AtomicU32::new(0), Instant::now());
         supervise("test", |_| {
             let run = runs.fetch_add(1, Relaxed);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_failure_that_lasts_is_logged_once_and_then_at_intervals() {
+    async fn lasting_failures_are_logged_at_intervals() {
         let task = Task::new("test");
         let logged = || task.failure.lock().as_ref().map(|failure| failure.logged);
         task.failed("x");

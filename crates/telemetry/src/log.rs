@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_logs_five_lines_a_second_and_counts_others() {
+    fn limited_logs_write_five_lines_a_second() {
         let (place, start) = (&Lines::new(), Instant::now());
         let logged = |second| {
             let now = start + Duration::from_secs(second);

@@ -191,7 +191,7 @@ mod tests {
     use super::Failure;
 
     #[test]
-    fn an_error_has_a_reason_that_an_operator_can_act_on() {
+    fn errors_have_actionable_reasons() {
         for (error, expected) in [
             (TlsFailure::NoCertificatesPresented, "certificate_missing"),
             (TlsFailure::InvalidCertificate(CertificateError::Expired), "certificate_expired"),

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_fields_in_a_message_has_no_meaning() {
+    fn field_order_has_no_meaning() {
         let lines = |code: String| {
             let mut lines: Vec<_> = code.lines().map(str::to_owned).collect();
             lines.sort_unstable();

@@ -107,7 +107,7 @@ mod tests {
     use crate::v1::AffiliateInput;
 
     #[test]
-    fn a_mask_becomes_a_set_and_a_set_a_mask() {
+    fn masks_convert_to_sets_and_back() {
         let mask = prost_types::FieldMask { paths: ["zip", "town", "city"].map(str::to_owned).into() };
         let set = FieldSet::<AffiliateInput>::of_mask(&mask);
         assert!(set.names("zip") && set.names("city") && !set.names("state") && !set.names("town"));

@@ -154,7 +154,7 @@ mod tests {
     use super::{MAX_VIOLATIONS, Violations};
 
     #[test]
-    fn the_first_violations_are_reported_and_all_are_counted() {
+    fn first_violations_are_reported_with_the_total() {
         let mut violations = Violations::new();
         for item in 0..MAX_VIOLATIONS as u32 + 5 {
             violations.push((item + 1, 1), || (format!("a.{item}"), "Wrong.".into()));

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_list_that_is_too_long() {
+    fn errors_name_too_long_lists() {
         let refused = |path, encoded: &[u8]| {
             let error = measured(path, encoded).unwrap_err();
             assert_eq!(error.reason, Reason::InvalidFields);

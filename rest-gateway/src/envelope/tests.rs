@@ -11,7 +11,7 @@ fn json(body: &impl serde::Serialize) -> String {
 }
 
 #[test]
-fn keys_have_a_fixed_order_and_absent_ones_are_left_out() {
+fn log_keys_have_a_fixed_order() {
     let detail = Detail {
         affiliate_id: Some(7),
         client_affiliate_id: Some("A"),
@@ -38,7 +38,7 @@ fn keys_have_a_fixed_order_and_absent_ones_are_left_out() {
 }
 
 #[test]
-fn violations_are_grouped_by_path_in_order_of_first_occurrence() {
+fn violations_are_grouped_by_path() {
     let mut violations = Violations::new();
     for (path, message) in [("b", "1"), ("a", "2"), ("b", "3")] {
         violations.push((0, 0), || (path.into(), message.into()));

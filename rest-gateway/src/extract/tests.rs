@@ -144,7 +144,7 @@ fn assert_reported(operation: &str, body: Value, expected: Vec<String>) {
 }
 
 #[test]
-fn everything_that_is_wrong_in_a_body_is_reported_at_once() {
+fn all_violations_of_a_body_are_reported() {
     let operations = documented();
     assert!(operations.len() >= 14);
     for (operation, mixed) in operations.iter().flat_map(|(operation, _)| [(operation, false), (operation, true)]) {
@@ -185,13 +185,13 @@ fn everything_that_is_wrong_in_a_body_is_reported_at_once() {
 }
 
 #[test]
-fn a_new_webhook_without_a_url_is_reported_along_with_wrong_types() {
+fn missing_webhook_urls_are_reported_with_wrong_types() {
     assert_reported("post /api/webhooks", json!({"types": 5}), vec!["url".into(), "types".into()]);
     assert_reported("put /api/webhooks/{id}", json!({"types": 5}), vec!["types".into()]);
 }
 
 #[test]
-fn a_header_for_one_affiliate_is_refused_along_with_the_items_of_a_batch() {
+fn if_match_is_refused_for_batches() {
     let if_match = IfMatch::of(&HeaderMap::from_iter([(IF_MATCH, HeaderValue::from_static("*"))]));
     let body = br#"{"affiliates":[{"id":"x"},7],"validate_only":1}"#;
     let mut ignored = Ignored::default();
@@ -202,7 +202,7 @@ fn a_header_for_one_affiliate_is_refused_along_with_the_items_of_a_batch() {
 }
 
 #[test]
-fn the_documented_bodies_are_accepted_and_nothing_in_them_is_ignored() {
+fn documented_bodies_are_accepted_whole() {
     let mut bodies = 0;
     for (operation, examples) in documented() {
         for body in examples {

@@ -72,7 +72,7 @@ fn the_clients_tags_are_compared_weakly() {
 }
 
 #[test]
-fn an_id_is_a_positive_integer_of_at_most_53_bits() {
+fn ids_have_at_most_53_bits() {
     let possible = |path| PathId::of(path).possible();
     assert_eq!(possible("7"), Some(7));
     assert_eq!(possible("%37"), Some(7));

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_is_sent_again_only_if_it_was_not_processed() {
+    fn only_unprocessed_writes_are_retried() {
         let (read, write) = (Operation::BATCH_GET_COMPLIANCE_URLS.path, Operation::CREATE_AFFILIATE.path);
         assert!(Failure::NotConnected.allows_retry(write) && Failure::NotProcessed.allows_retry(write));
         assert!(!Failure::Broken.allows_retry(write) && Failure::Broken.allows_retry(read));

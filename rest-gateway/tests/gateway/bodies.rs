@@ -95,7 +95,7 @@ async fn urls_are_added_and_listed() {
 }
 
 #[tokio::test]
-async fn violations_of_type_and_of_rules_are_reported_together() {
+async fn type_and_rule_violations_are_reported_together() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;
     let response = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{GOOD},{{"city":5}},[]]}}"#)).await;
@@ -111,7 +111,7 @@ async fn violations_of_type_and_of_rules_are_reported_together() {
 }
 
 #[tokio::test]
-async fn more_violations_than_a_status_can_carry_are_all_reported() {
+async fn violations_beyond_the_status_are_reported() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;
     let body = serde_json::to_string(&json!({ "affiliates": vec![json!({"zip": "1"}); 5000] })).unwrap();

@@ -103,7 +103,7 @@ async fn connections_that_do_not_read_are_closed() {
 }
 
 #[tokio::test]
-async fn a_core_that_does_not_respond_is_a_504_after_the_timeout() {
+async fn silent_cores_time_out_with_504() {
     let settings = Settings { request_timeout: Duration::from_millis(200), ..Settings::default() };
     let gateway = Gateway::start(in_process(&Fake::default()), settings).await;
     let response = gateway.get("/api/affiliates/504").await;
@@ -192,7 +192,7 @@ async fn a_shutdown_finishes_http2_requests() {
 }
 
 #[tokio::test]
-async fn a_shutdown_finishes_a_list_that_is_being_read() {
+async fn shutdown_finishes_open_lists() {
     let gateway = Gateway::with_core(&Fake::listing(&[Step::Records(500); 100])).await;
     let mut response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();
     response.chunk().await.unwrap();

@@ -113,14 +113,14 @@ async fn latin_1_bodies_are_told_to_be_utf8() {
 }
 
 #[tokio::test]
-async fn a_large_body_without_a_token_gets_a_response_and_no_reset() {
+async fn large_unauthenticated_bodies_get_a_response() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let request = gateway.bare(Method::POST, "/api/urls").body(vec![b' '; 20 << 20]);
     assert_eq!(RestResponse::of(request).await.status, 401);
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_arrive_is_a_504_after_the_timeout() {
+async fn missing_bodies_time_out_with_504() {
     let settings = Settings { body_timeout: Duration::from_millis(200), ..Settings::default() };
     let gateway = Gateway::start(in_process(&Fake::default()), settings).await;
     let request = format!(
@@ -170,7 +170,7 @@ async fn bodies_share_one_memory_limit() {
 }
 
 #[tokio::test]
-async fn a_list_that_is_too_long_is_rejected_with_its_name() {
+async fn too_long_lists_are_rejected_by_name() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     for (path, list) in [("/api/affiliates", "affiliates"), ("/api/urls", "urls")] {
         for element in ["{}", "5", r#"{"url":"http://a/"}"#] {
@@ -184,7 +184,7 @@ async fn a_list_that_is_too_long_is_rejected_with_its_name() {
 }
 
 #[tokio::test]
-async fn the_first_ten_thousand_violations_are_named_and_all_are_counted() {
+async fn ten_thousand_violations_are_named() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;
     // Each element lacks two fields. Every second one has a field of the wrong type, which the gateway must find.
@@ -214,7 +214,7 @@ async fn a_byte_order_mark_is_tolerated() {
 }
 
 #[tokio::test]
-async fn a_head_names_one_host_and_expects_nothing_unusual() {
+async fn request_heads_need_one_host() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let get = async |headers: &str| {
         let request =

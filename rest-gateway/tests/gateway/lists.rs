@@ -38,7 +38,7 @@ async fn an_empty_list_has_an_empty_array() {
 }
 
 #[tokio::test]
-async fn a_failure_before_the_first_record_has_its_status() {
+async fn early_stream_failures_have_their_own_status() {
     let fake = Fake::listing(&[Step::Fail]);
     let gateway = Gateway::with_core(&fake).await;
     fake.release();
@@ -75,7 +75,7 @@ async fn is_aborted(accept: &str) {
 }
 
 #[tokio::test]
-async fn a_connection_is_not_idle_while_it_sends_a_list() {
+async fn connections_sending_a_list_are_not_idle() {
     let fake = Fake::listing(&[Step::Records(5), Step::Hang]);
     let list_timeout = Duration::from_secs(3);
     let idle = list_timeout / 6;
@@ -111,7 +111,7 @@ async fn messages_read_without_reader(fake: &Fake) -> usize {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_slows_the_core_down() {
+async fn unread_responses_slow_the_core() {
     let steps = vec![Step::Records(200); 300];
     let fake = Fake::listing(&steps);
     let gateway = Gateway::with_core(&fake).await;

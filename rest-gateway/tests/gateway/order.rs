@@ -47,7 +47,7 @@ async fn the_token_is_checked_before_anything_else() {
 }
 
 #[tokio::test]
-async fn the_rate_limit_comes_before_violations_and_unknown_records() {
+async fn rate_limit_precedes_violations() {
     let fake = Fake::default();
     fake.limit();
     let gateway = Gateway::with_core(&fake).await;
@@ -61,7 +61,7 @@ async fn the_rate_limit_comes_before_violations_and_unknown_records() {
 }
 
 #[tokio::test]
-async fn the_core_is_called_once_and_only_for_access_if_the_gateway_refuses() {
+async fn gateway_refusals_cost_one_access_check() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;
     for (path, status, calls) in [
@@ -101,7 +101,7 @@ async fn head_needs_the_scope_of_get() {
 }
 
 #[tokio::test]
-async fn token_request_id_and_deadline_are_forwarded_to_the_core() {
+async fn gateway_forwards_token_request_id_and_deadline() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;
     let request = gateway.request(Method::GET, "/api/affiliates/7").header("x-request-id", "mine-1");

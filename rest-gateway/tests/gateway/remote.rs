@@ -20,7 +20,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_remote_core_behaves_like_a_local_one_until_it_stops() {
+async fn remote_and_local_cores_behave_alike() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let fake = Fake::listing(&[Step::Records(500); 20]);
@@ -94,7 +94,7 @@ async fn a_write_whose_connection_breaks_is_sent_once() {
 }
 
 #[tokio::test]
-async fn a_read_is_in_a_batch_only_while_another_is_in_progress() {
+async fn concurrent_reads_share_a_batch() {
     let fake = Fake::default();
     let url = format!("http://{}", serve(fake.routes()).await);
     let settings = Settings::default();
@@ -135,7 +135,7 @@ async fn a_read_skips_dead_connections() {
 
 /// The core has begun its response, but the caller has received nothing.
 #[tokio::test]
-async fn a_list_whose_connection_breaks_before_its_first_record_is_read_again() {
+async fn lists_lost_before_the_first_record_are_retried() {
     let fake = Fake::listing(&[Step::Hang]);
     let proxy = Proxy::tcp(serve(fake.routes()).await).await;
     let settings = Settings::default();
@@ -156,7 +156,7 @@ async fn a_list_whose_connection_breaks_before_its_first_record_is_read_again() 
 
 /// It is connected and responds to every call, but reports that it does not serve.
 #[tokio::test]
-async fn a_core_that_does_not_serve_gets_no_calls() {
+async fn unhealthy_cores_get_no_calls() {
     let fakes = [Fake::default(), Fake::default()];
     let (_serves, first) = fakes[0].routes_with_health();
     let (health, second) = fakes[1].routes_with_health();

@@ -97,7 +97,7 @@ async fn slow_readers_make_room() {
 
 /// Decompression holds memory that large requests wait for, and waits for a permit that they hold.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies_and_requests_do_not_wait_for_each_other() {
+async fn bodies_and_requests_do_not_deadlock() {
     // A test build is slow to decompress more.
     const PART: usize = 256 << 10;
     let service = TestService::with(Options { request_memory: 64 * PART, ..Options::default() }).await;

@@ -286,7 +286,7 @@ async fn absent_affiliates() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_dry_run_returns_the_result_and_writes_nothing() {
+async fn dry_runs_return_results_without_writing() {
     let service = TestService::start().await;
     for layer in LAYERS {
         let company = new_company();

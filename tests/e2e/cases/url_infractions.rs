@@ -65,7 +65,7 @@ const FOUND: &[(&str, &[usize])] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn urls_are_found_by_when_their_infractions_were_recorded() {
+async fn urls_are_filtered_by_infraction_date() {
     let found = FOUND.iter().map(|(query, numbers)| {
         let records: Vec<String> = numbers.iter().map(|number| url(*number)).collect();
         let expected = page("URLs found", &records, records.len() as u32, 100, 1, 1);

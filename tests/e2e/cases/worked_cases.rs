@@ -166,7 +166,7 @@ const FOUND: &[(&str, &[usize])] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cases_are_found_by_the_fields_of_case_work() {
+async fn cases_are_filtered_by_case_work() {
     let found = FOUND.iter().map(|(query, numbers)| {
         let records: Vec<String> = numbers.iter().map(|number| case(*number)).collect();
         let expected = page("Cases found", &records, records.len() as u32, 100, 1, 1);

@@ -27,7 +27,7 @@ async fn service() -> (TestService, Proxy) {
 /// The service does not retry writes of partners. The partner gets 503, and can repeat the write without doubling
 /// it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_write_with_a_lost_response_is_committed_once() {
+async fn lost_responses_commit_once() {
     let (service, proxy) = service().await;
     let rest = service.rest(new_company());
     create(&rest, "First").await.with_status(201);
@@ -113,7 +113,7 @@ async fn no_kind_of_write_is_applied_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_internal_write_is_retried_and_has_one_effect() {
+async fn retried_internal_writes_have_one_effect() {
     let (service, proxy) = service().await;
     let mut grpc = service.grpc(new_company()).await;
     let observation = UrlObservation { url: Some("https://example.org/seen".to_owned()), ..UrlObservation::default() };
@@ -216,7 +216,7 @@ async fn cut_connections_lose_no_acknowledged_write() {
 /// The connection of the check breaks, and then its new connection. The service stays ready. A third loss in a row
 /// counts as a database that does not respond.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_check_that_is_lost_twice_does_not_mean_an_outage() {
+async fn two_lost_checks_are_no_outage() {
     const CHECK: &str = "_sqlx_migrations";
     let (service, proxy) = service().await;
     let rest = service.rest(new_company());

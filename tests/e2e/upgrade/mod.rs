@@ -57,7 +57,7 @@ async fn upgrade(version: &str) {
 
 /// Additional columns once broke all reads of changes. Some of them are dropped again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_with_columns_of_its_own_is_upgraded() {
+async fn databases_with_operator_columns_are_upgraded() {
     let database = dump::load("0.1.0").await;
     let pool = database::connect(database.options.clone(), 1).await.unwrap();
     for change in

@@ -23,12 +23,12 @@ fn compare(name: &str, expected: &str) {
 }
 
 #[test]
-fn the_committed_document_is_the_one_that_is_served() {
+fn committed_document_equals_the_served_one() {
     compare("openapi.json", &document());
 }
 
 #[test]
-fn the_committed_reference_has_the_fields_of_the_contract() {
+fn committed_reference_has_the_contract_fields() {
     for name in ["fields.md", "values.md", "reasons.md"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
         let committed = std::fs::read_to_string(path).unwrap();
@@ -60,7 +60,7 @@ fn references_in_the_document_are_resolved() {
 
 /// Generated clients have a class for each tag, and one type for all contents of a response.
 #[test]
-fn generated_clients_have_a_class_for_each_tag_and_a_type_for_each_response() {
+fn generated_clients_have_classes_and_types() {
     let document: serde_json::Value = serde_json::from_str(&document()).unwrap();
     let names = |list: &serde_json::Value, key: &str| -> BTreeSet<String> {
         list.as_array().unwrap().iter().map(|it| it[key].as_str().unwrap_or_default().to_owned()).collect()
@@ -85,7 +85,7 @@ fn generated_clients_have_a_class_for_each_tag_and_a_type_for_each_response() {
 }
 
 #[test]
-fn a_text_in_a_path_has_the_rules_of_its_field_and_the_example_of_its_column() {
+fn path_texts_have_field_rules_and_examples() {
     let field = Message::of("AffiliateInput").and_then(|message| message.field("affiliate_name")).unwrap();
     let parameter: serde_json::Value = serde_json::to_value(path_text(field)).unwrap();
     assert_eq!(parameter["schema"]["minLength"], 1);

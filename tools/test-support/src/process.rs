@@ -99,7 +99,7 @@ mod tests {
     use super::doubled_key;
 
     #[test]
-    fn a_key_that_an_object_has_twice_is_found() {
+    fn duplicate_json_keys_are_found() {
         assert_eq!(doubled_key(r#"{"a":1,"b":{"a":2,"a":3},"a":[]}"#).as_deref(), Some("a"));
         for line in [r#"{"a":1,"b":{"a":2,"a":3}}"#, "a text", "[1,1]", r#"{"a":1,"a""#] {
             assert_eq!(doubled_key(line), None, "{line}");

@@ -32,7 +32,7 @@ impl Drop for Mounted {
 /// Writers get 503, and no saved record is lost, whether a statement or the whole database fails. The log has the reason.
 #[test]
 #[ignore = "mounts a file system: tools/scripts/check-deploy runs it as root"]
-fn a_full_disk_is_reported_until_there_is_space() {
+fn full_disks_are_reported_until_space_returns() {
     let mounted = Mounted::at(DataDir::new().path().to_owned());
     // Stops the database before the file system is unmounted.
     let data = DataDir::at(&mounted.0);

@@ -59,7 +59,7 @@ async fn a_list_resumes_after_the_last_record() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_of_urls_resumes_after_the_last_record() {
+async fn url_lists_resume_after_the_last_record() {
     let service = Service::start().await;
     service.client().call(observations(RECORDS, 4000)).await.unwrap();
     let urls = read_broken(&service, ListAllComplianceUrlsRequest::default()).await;

@@ -28,7 +28,7 @@ fn client_with(service: &Service, tokens: Vec<Result<String, &'static str>>) -> 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_expired_token_is_replaced_once_for_all_calls() {
+async fn expired_tokens_are_renewed_once() {
     let service = Service::start().await;
     let expired = token_with_scope(service.company, None, -10);
     let (client, asked) = client_with(&service, vec![Ok(expired), Ok(token(service.company))]);

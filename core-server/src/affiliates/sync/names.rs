@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_kept_or_given_already_is_taken() {
+    fn kept_and_new_names_are_taken() {
         assert_eq!(refused(&[(1, "b", 2), (2, "", 0)]), [(0, ByAffiliate(2))]);
         assert_eq!(refused(&[(0, "n", 0), (5, "n", 0), (0, "m", 0)]), [(1, ByItem(0))]);
         // The affiliate 3 keeps its name, so 2 keeps its own, so 1 does.

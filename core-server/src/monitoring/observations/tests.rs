@@ -7,7 +7,7 @@ fn observation(url: &str) -> UrlObservation {
 }
 
 #[test]
-fn observations_of_one_url_are_merged_unless_their_affiliate_is_unknown() {
+fn observations_of_a_url_are_merged() {
     let with = |affiliate: Option<i64>, note: Option<&str>| UrlObservation {
         affiliate_id: affiliate,
         note: note.map(str::to_owned),
@@ -44,7 +44,7 @@ fn observations_of_one_url_are_merged_unless_their_affiliate_is_unknown() {
 }
 
 #[test]
-fn every_field_that_can_be_cleared_clears_its_column() {
+fn clearable_fields_clear_their_columns() {
     let fields = UrlObservation::FIELDS.iter().filter(|field| field.name != URL);
     for field in fields {
         let observation = UrlObservation {

@@ -25,7 +25,7 @@ fn pages_are_statements_and_single_reads_are_coalesced() {
 }
 
 #[test]
-fn unknown_operations_need_a_token_and_standard_ones_need_none() {
+fn unknown_operations_need_a_token() {
     let authorization = |path| Called::at(path).authorization();
     assert_eq!(authorization("/compliance.v1.Unknown/Call"), Authorization::Token);
     assert_eq!(authorization(HEALTH_CHECK), Authorization::Open);

@@ -13,7 +13,7 @@ async fn a_runtime_of_one_thread_computes_as_well() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn what_is_short_and_what_is_too_many_runs_here() {
+async fn short_and_excess_computations_run_in_place() {
     // A computation that is left to other threads may wait for a task of this one, on a busy machine for long.
     fn task(is_left: bool) -> impl FnOnce() -> bool {
         let (sender, receiver) = mpsc::channel();

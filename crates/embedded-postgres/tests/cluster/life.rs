@@ -57,7 +57,7 @@ async fn a_restart_keeps_the_data_and_is_fast() {
 }
 
 #[tokio::test]
-async fn the_server_is_durable_and_private_and_has_the_documented_settings() {
+async fn private_servers_have_the_documented_settings() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.endpoint().create_database(DATABASE).await.unwrap();
@@ -145,7 +145,7 @@ async fn a_folder_without_a_cluster_is_not_changed() {
 
 /// A child that another thread is starting has a copy of every descriptor, including the lock, until it runs its program.
 #[tokio::test]
-async fn a_folder_is_released_while_other_threads_start_programs() {
+async fn folder_locks_are_not_inherited_by_programs() {
     let data = DataDir::new();
     fs::create_dir_all(data.cluster()).unwrap();
     fs::write(data.cluster().join("precious"), "").unwrap();
@@ -171,7 +171,7 @@ async fn a_folder_is_released_while_other_threads_start_programs() {
 }
 
 #[tokio::test]
-async fn the_error_of_a_server_that_cannot_start_has_its_log() {
+async fn failed_server_starts_show_the_log() {
     let data = DataDir::new();
     let mut wrong = options(&data);
     wrong.shared_buffers_mib = 0;
@@ -201,7 +201,7 @@ async fn a_temporary_cluster_is_removed_completely() {
 }
 
 #[tokio::test]
-async fn a_dropped_cluster_shuts_down_and_can_be_started_immediately() {
+async fn dropped_clusters_can_be_restarted_immediately() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.endpoint().create_database(DATABASE).await.unwrap();

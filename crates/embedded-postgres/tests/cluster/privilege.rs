@@ -23,7 +23,7 @@ fn status(pid: i32, field: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_server_has_its_own_user_and_its_own_process_group() {
+async fn servers_have_their_own_user_and_group() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     let pid = cluster.server_pid().unwrap();
@@ -46,7 +46,7 @@ async fn the_server_has_its_own_user_and_its_own_process_group() {
 }
 
 #[tokio::test]
-async fn the_error_for_a_backup_that_root_restored_says_how_to_change_its_owner() {
+async fn backups_restored_by_root_name_the_remedy() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.endpoint().create_database(DATABASE).await.unwrap();
@@ -75,7 +75,7 @@ fn change_owner(path: &Path, uid: u32) {
 }
 
 #[tokio::test]
-async fn the_error_names_the_folder_that_the_database_cannot_reach() {
+async fn unreachable_folders_are_named() {
     let closed = DataDir::new();
     fs::create_dir(closed.path()).unwrap();
     fs::set_permissions(closed.path(), Permissions::from_mode(0o700)).unwrap();
@@ -94,7 +94,7 @@ async fn the_error_names_the_folder_that_the_database_cannot_reach() {
 }
 
 #[tokio::test]
-async fn only_the_database_gets_access_to_a_private_data_folder() {
+async fn private_data_folders_open_only_to_the_database() {
     let data = DataDir::new();
     fs::create_dir(data.path()).unwrap();
     fs::set_permissions(data.path(), Permissions::from_mode(0o700)).unwrap();
@@ -105,7 +105,7 @@ async fn only_the_database_gets_access_to_a_private_data_folder() {
 }
 
 #[tokio::test]
-async fn root_runs_the_database_as_the_owner_of_the_data_folder() {
+async fn root_runs_the_database_as_folder_owner() {
     let data = DataDir::new();
     fs::create_dir(data.path()).unwrap();
     fs::set_permissions(data.path(), Permissions::from_mode(0o700)).unwrap();
@@ -152,7 +152,7 @@ async fn nothing_is_written_through_a_planted_link() {
 }
 
 #[tokio::test]
-async fn links_in_place_of_generated_files_and_of_the_database_are_not_followed() {
+async fn links_in_the_data_folder_are_not_followed() {
     let (data, victim) = folder_of_another_user();
     let file = victim.path().join("precious");
     fs::write(&file, "precious").unwrap();

@@ -14,7 +14,7 @@ use test_support::{DataDir, is_running, kill_process, wait_until};
 use crate::{DATABASE, connect, kept, options, put, service::Service};
 
 #[tokio::test]
-async fn the_database_of_a_killed_service_is_stopped_and_started_again() {
+async fn databases_of_killed_services_are_restarted() {
     let data = DataDir::new();
     let (mut service, endpoint) = Service::start(&data).await;
     put(&endpoint, 1).await;
@@ -108,7 +108,7 @@ async fn a_killed_database_is_restarted() {
 }
 
 #[tokio::test]
-async fn a_cluster_that_is_stopped_during_a_restart_stays_stopped() {
+async fn clusters_stopped_during_a_restart_stay_stopped() {
     let data = DataDir::new();
     // While it waits to restart the server, and while the new server starts.
     for has_new_server in [false, true] {
@@ -154,7 +154,7 @@ async fn an_unsupervised_killed_database_stays_down() {
 }
 
 #[tokio::test]
-async fn a_stale_process_id_does_not_block_a_start() {
+async fn stale_process_ids_do_not_block_starts() {
     let data = DataDir::new();
     Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
     // An ended process, other programs (this one and the first of the machine), and a malformed file.
@@ -170,7 +170,7 @@ async fn a_stale_process_id_does_not_block_a_start() {
 }
 
 #[tokio::test]
-async fn a_second_service_is_rejected_but_programs_can_connect() {
+async fn second_services_are_rejected_but_programs_connect() {
     let data = DataDir::new();
     let (service, _) = Service::start(&data).await;
     let error = Cluster::start(options(&data)).await.unwrap_err();
@@ -188,7 +188,7 @@ async fn a_second_service_is_rejected_but_programs_can_connect() {
 }
 
 #[tokio::test]
-async fn programs_that_start_at_the_same_time_share_one_database() {
+async fn concurrent_programs_share_one_database() {
     let data = DataDir::new();
     let (one, two) = tokio::join!(Cluster::connect_or_start(options(&data)), Cluster::connect_or_start(options(&data)));
     let (one, two) = (one.unwrap(), two.unwrap());

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_waits_long_only_if_nobody_waits_behind_it() {
+    fn steps_with_waiters_behind_give_up_early() {
         for (sql, index, first, later) in [
             (INDEX, Some("doubles_key"), "600s", "600s"),
             ("-- no-transaction\ndo $$ begin end $$", None, "40ms", "1s"),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_index_that_was_left_unfinished_or_unrecorded_is_made_again() {
+    async fn unfinished_indexes_are_made_again() {
         let server = TestCluster::start(ClusterOptions::temporary()).await;
         server.endpoint.create_database("steps").await.unwrap();
         let pool = sqlx::PgPool::connect_with(server.endpoint.options(OWNER_ROLE, "steps")).await.unwrap();

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_cannot_be_read_again_changes_nothing() {
+    fn unreadable_urls_change_nothing() {
         let latest = |url: &'static str| {
             let again = move || target(url).map_err(|error| error.to_string());
             let latest = target("postgres://u:p@before/d").unwrap().reread_by(again).latest();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_without_effect_is_an_error_with_the_reason() {
+    fn parameters_without_effect_are_errors() {
         for (url, reason) in [
             ("user:password@host", "postgres://"),
             ("postgres://h/d?pasword=hidden", "the parameter pasword is unknown"),

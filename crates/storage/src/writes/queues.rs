@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_quarter_of_the_connections_waits_again_for_locks() {
+    async fn lock_retries_use_a_quarter_of_the_connections() {
         for (connections, most) in [(1, 1), (8, 2), (16, 4), (64, 4)] {
             let queue = queue(connections);
             let mut waiting = Vec::new();

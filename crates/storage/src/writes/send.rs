@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_items_of_a_statement_have_a_key_in_common() {
+    fn items_of_a_statement_share_no_key() {
         assert_eq!(divided(&[&[1, 2], &[3], &[2, 4], &[5]], 9), (vec![vec![1, 2], vec![3], vec![5]], vec![vec![2, 4]]));
         // The third item has a key in common with the second one, and must not overtake it.
         assert_eq!(divided(&[&[1], &[1, 2], &[2], &[3]], 9), (vec![vec![1], vec![3]], vec![vec![1, 2], vec![2]]));

@@ -64,7 +64,7 @@ async fn a_public_key_is_not_a_shared_secret() {
 
 /// Members of a key, and whether the key verifies tokens.
 #[tokio::test]
-async fn a_key_verifies_only_if_it_is_meant_to() {
+async fn keys_for_other_uses_verify_nothing() {
     let members = [
         (json!({}), true),
         (json!({"use": "sig"}), true),
@@ -150,7 +150,7 @@ async fn weak_and_unusable_keys_are_skipped() {
 }
 
 #[tokio::test]
-async fn a_key_with_an_id_verifies_tokens_that_name_it_or_none() {
+async fn key_ids_must_match_if_named() {
     let [first, second] = [Signer::p256(), Signer::p256()];
     let keys = json!([first.jwk(json!({"kid": "first"})), second.jwk(json!({"kid": "second"}))]);
     let verifier = verifier(&keys).await.unwrap();
@@ -160,7 +160,7 @@ async fn a_key_with_an_id_verifies_tokens_that_name_it_or_none() {
 }
 
 #[tokio::test]
-async fn a_key_set_has_a_bounded_number_of_keys() {
+async fn key_sets_have_a_maximum_size() {
     let key = Signer::ed25519().jwk(json!({}));
     assert!(verifier(&json!(vec![key.clone(); 100])).await.is_ok());
     assert!(matches!(verifier(&json!(vec![key; 101])).await, Err(KeyError::TooMany { count: 101, .. })));

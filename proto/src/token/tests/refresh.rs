@@ -21,7 +21,7 @@ async fn a_removed_key_verifies_nothing() {
 
 /// A verification with the previous keys ends after the refresh, and caches its token.
 #[tokio::test]
-async fn a_verification_during_a_refresh_does_not_revive_a_revoked_token() {
+async fn refreshes_never_revive_revoked_tokens() {
     let (before, after) = (Signer::p256(), Signer::p256());
     let file = KeyFile::new(&json!([before.jwk(json!({}))]));
     let verifier = Verifier::new(file.source(), None).await.unwrap();

@@ -42,7 +42,7 @@ async fn accepts(verifier: &Verifier, token: &str) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_key_is_known_at_its_first_token() {
+async fn first_token_loads_a_new_key() {
     for (kid, second_kid) in [(Some("a"), Some("b")), (None, None), (None, Some("b")), (Some("a"), None)] {
         let (before, after) = (Signer::p256(), Signer::ed25519());
         let jwk = |signer: &Signer, kid: Option<&str>| match kid {
@@ -60,7 +60,7 @@ async fn a_new_key_is_known_at_its_first_token() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_of_unknown_keys_loads_once_in_ten_seconds() {
+async fn unknown_keys_reload_at_most_every_ten_seconds() {
     let (known, stranger) = (Signer::p256(), Signer::p256());
     let file = KeyFile::new(&json!([known.jwk(json!({"kid": "known"}))]));
     let (verifier, loads) = loading(&file, Duration::from_secs(2)).await;
@@ -86,7 +86,7 @@ async fn a_flood_of_unknown_keys_loads_once_in_ten_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn known_keys_stay_during_a_slow_or_failed_load() {
+async fn failed_key_loads_keep_known_keys() {
     let (known, stranger) = (Signer::p256(), Signer::p256());
     let file = KeyFile::new(&json!([known.jwk(json!({"kid": "known"}))]));
     let (verifier, loads) = loading(&file, Duration::from_mins(1)).await;

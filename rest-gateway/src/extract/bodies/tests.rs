@@ -45,7 +45,7 @@ fn one_update(path: &str, body: &str) -> AffiliateUpdate {
 }
 
 #[test]
-fn unknown_keys_are_ignored_and_the_last_of_a_key_counts() {
+fn unknown_keys_are_ignored_and_last_wins() {
     let input =
         one(r#"{"id":[1],"x":{"y":[[]]},"city":5,"city":"A","zip":"1","zip":null,"notes":"","n\u006ftes":"\u00e9"}"#);
     let expected = AffiliateInput { city: Some("A".into()), notes: Some("é".into()), ..Default::default() };
@@ -71,7 +71,7 @@ fn every_field_has_its_own_value() {
 }
 
 #[test]
-fn violations_of_type_and_of_rules_are_reported_together_in_order() {
+fn type_and_rule_violations_are_reported_in_order() {
     let error =
         create(r#"{"zip":"12345678901234567","city":5,"affiliate_name":{"a":1},"country":"USA","status":false}"#);
     let error = error.unwrap_err();
@@ -120,7 +120,7 @@ fn an_update_names_what_was_sent() {
 }
 
 #[test]
-fn the_id_is_an_integer_equal_to_the_urls() {
+fn body_ids_must_equal_path_ids() {
     for (body, message) in [
         (r#"{"id":8}"#, "The id field must match the ID in the URL."),
         (r#"{"id":"7"}"#, "The id field must be an integer."),
@@ -135,7 +135,7 @@ fn the_id_is_an_integer_equal_to_the_urls() {
 }
 
 #[test]
-fn a_path_that_no_record_can_have_is_unknown_if_the_body_is_valid() {
+fn impossible_paths_are_404_after_body_checks() {
     for (path, body) in
         [("abc", r#"{"id":5}"#), ("0", r#"{"id":0}"#), ("-1", r#"{"id":-1}"#), ("x", r#"{"affiliates":[{"id":1}]}"#)]
     {
@@ -149,7 +149,7 @@ fn a_path_that_no_record_can_have_is_unknown_if_the_body_is_valid() {
 }
 
 #[test]
-fn a_body_that_is_not_an_object_is_reported_as_the_body() {
+fn bodies_other_than_objects_are_violations_of_body() {
     for (body, error) in [
         ("", "It is empty."),
         ("{", "The error is at line 1, column 1."),
@@ -181,7 +181,7 @@ fn more_records_than_memory_is_too_large() {
 }
 
 #[test]
-fn the_roster_has_options_and_its_affiliates_have_the_fields_that_are_sent() {
+fn rosters_have_options_and_sent_fields() {
     let body = r#"{"validate_only":true,"city":"x","absent_status":"terminated","report_absent":null,"affiliates":[
         {"client_affiliate_id":"A","city":null,"zip":"1","validate_only":5},{}]}"#;
     let request = sync_affiliates(input(body, &mut Ignored::default())).unwrap();
@@ -226,14 +226,14 @@ fn elements_keep_their_order_and_null_is_absent() {
 }
 
 #[test]
-fn a_missing_or_empty_list_is_for_the_core_to_refuse() {
+fn gateway_passes_empty_lists_to_the_core() {
     for body in ["{}", r#"{"urls":null}"#, r#"{"urls":[]}"#, r#"{"urls":5,"urls":[]}"#, r#"{"url":5}"#] {
         assert!(add_urls(input(body, &mut Ignored::default())).unwrap().urls.is_empty(), "{body}");
     }
 }
 
 #[test]
-fn violations_of_type_and_of_rules_are_reported_together_and_once() {
+fn type_and_rule_violations_are_reported_once() {
     assert_eq!(url_violations(r#"{"urls":{}}"#), [("urls".into(), "The urls field must be an array.".into())]);
     let body = r#"{"urls":[5,{"url":7},{},{"url":"ftp://a/"},{"url":"http://a/"}]}"#;
     let expected = [

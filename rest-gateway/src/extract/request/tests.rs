@@ -63,7 +63,7 @@ fn parameters_that_are_not_utf8_are_named() {
 }
 
 #[test]
-fn an_empty_parameter_is_absent_and_of_paging_the_last_counts() {
+fn empty_parameters_are_absent() {
     assert_eq!(urls(None).unwrap(), ListComplianceUrlsRequest::default());
     let request = urls(Some("disabled=&page=x&page=3&per_page=5&per_page=&%73ort_by=id"));
     let expected = ListComplianceUrlsRequest { page: Some(3), sort_by: UrlSort::Id.into(), ..Default::default() };
@@ -86,7 +86,7 @@ fn a_filter_has_one_value() {
 }
 
 #[test]
-fn a_plus_sign_of_an_offset_need_not_be_encoded() {
+fn plus_signs_of_offsets_may_be_unencoded() {
     for (sent, read) in [
         ("2026-01-31T14:00:00+02:00", "2026-01-31T14:00:00+02:00"),
         ("2026-01-31+14:00:00.5%2B0200", "2026-01-31 14:00:00.5+0200"),
@@ -99,7 +99,7 @@ fn a_plus_sign_of_an_offset_need_not_be_encoded() {
 }
 
 #[test]
-fn every_violation_is_reported_in_the_order_of_the_parameters() {
+fn violations_follow_the_order_of_parameters() {
     let reported = violations(
         "page=1.0&per_page=201&sort_dir=up&sort_by=url&discovery_after=soon&disabled=maybe&distributor_id=0",
     );
@@ -138,7 +138,7 @@ fn a_whole_list_has_filters_and_no_pages() {
 }
 
 #[test]
-fn violations_of_the_query_and_of_the_last_event_are_reported_together() {
+fn query_and_last_event_violations_are_reported_together() {
     let paths = |text, last| {
         let error = query("/api/changes", Some(text)).changes(last).unwrap_err();
         error.violations.into_iter().map(|violation| violation.path).collect::<Vec<_>>()
@@ -152,7 +152,7 @@ fn violations_of_the_query_and_of_the_last_event_are_reported_together() {
 }
 
 #[test]
-fn the_last_event_is_in_the_header_or_in_the_query() {
+fn last_event_id_is_in_header_or_query() {
     let after = |text, last| query("/api/changes", Some(text)).changes(last).unwrap().after;
     assert_eq!(after("after=3&lastEventId=5&lastEventId=6", Some("7")), Some(7));
     assert_eq!(after("after=3&lastEventId=5&lastEventId=6", Some("")), Some(6));
