@@ -3,7 +3,7 @@
 mod create;
 mod in_order;
 mod input;
-mod read;
+pub(crate) mod read;
 mod sync;
 mod update;
 mod update_one;
@@ -33,7 +33,7 @@ use self::{
 };
 pub(crate) use self::{
     input::INPUT,
-    read::{query, search_statement, single},
+    read::{search_statement, single},
     sync::Syncs,
 };
 use crate::{

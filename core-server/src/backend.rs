@@ -1,6 +1,6 @@
 //! What the services of all resources use.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use compliance_api::{
     error::Error,
@@ -9,10 +9,9 @@ use compliance_api::{
 use storage::{database::Connections, reads::Reads, writes::Queues};
 
 use crate::{
-    CoreSettings, affiliates, cases,
+    CoreSettings,
     lists::Source,
     quotas::{DatabaseWork, Quotas},
-    urls,
 };
 
 pub(crate) struct Backend {
@@ -20,6 +19,7 @@ pub(crate) struct Backend {
     pub(crate) quotas: Quotas,
     /// The write queues of each company.
     pub(crate) queues: Queues,
+    /// Reads of single records, which share statements.
     pub(crate) affiliates: Reads<Affiliate>,
     pub(crate) urls: Reads<ComplianceUrl>,
     pub(crate) cases: Reads<ComplianceCase>,
@@ -33,19 +33,6 @@ impl fmt::Debug for Backend {
 }
 
 impl Backend {
-    pub(crate) fn new(pool: Connections, settings: &CoreSettings) -> Arc<Self> {
-        let quotas = Quotas::new(settings, pool.most());
-        Arc::new(Self {
-            affiliates: affiliates::single(&pool, &quotas.memory),
-            urls: urls::single(&pool, &quotas.memory),
-            cases: cases::single(&pool, &quotas.memory),
-            queues: Queues::new(pool.most()),
-            settings: settings.clone(),
-            pool,
-            quotas,
-        })
-    }
-
     /// Runs a read that can take long, with a permit for its company.
     pub(crate) async fn with_permit<T>(
         &self,

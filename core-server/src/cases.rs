@@ -1,6 +1,6 @@
 //! Compliance cases: the operations that read them.
 
-mod list;
+pub(crate) mod list;
 
 use std::sync::Arc;
 

@@ -25,6 +25,7 @@ use pipeline::Pipeline;
 use storage::{
     database::{Connections, Database, restores},
     table::SchemaError,
+    writes::Queues,
 };
 use telemetry::background::{Task, supervise};
 use tokio::task::JoinSet;
@@ -39,16 +40,17 @@ use tonic_health::{
 use crate::{
     CompanyLimit, CoreSettings, Limit,
     access::{Access, AccessPolicy, Limiters},
-    affiliates::{Affiliates, Syncs},
+    affiliates::{self, Affiliates, Syncs},
     backend::Backend,
-    cases::ComplianceCases,
+    cases::{self, ComplianceCases},
     changes::{self, ChangesService},
     erasure::Erasures,
     gauges,
     monitoring::Monitoring,
     overview::Overviews,
+    quotas::Quotas,
     schema,
-    urls::ComplianceUrls,
+    urls::{self, ComplianceUrls},
     webhooks::{self, Sender, Webhooks},
 };
 
@@ -134,7 +136,16 @@ impl Core {
         let swept = Arc::clone(&limiters);
         tasks.spawn(supervise("rate limit sweep", move |task| sweep(Arc::clone(&swept), task)));
         let access = AccessPolicy::new(verifier, limiters);
-        let backend = Backend::new(connections, settings);
+        let quotas = Quotas::new(settings, connections.most());
+        let backend = Arc::new(Backend {
+            affiliates: affiliates::single(&connections, &quotas.memory),
+            urls: urls::single(&connections, &quotas.memory),
+            cases: cases::single(&connections, &quotas.memory),
+            queues: Queues::new(connections.most()),
+            settings: settings.clone(),
+            pool: connections,
+            quotas,
+        });
         gauges::report(&backend.pool, &backend.quotas);
         let pipeline = Pipeline::new(access, backend.quotas.clone(), settings);
         let sender = Sender::new(&settings.webhooks).map_err(StartError::WebhookAuthorities)?;

@@ -3,7 +3,7 @@
 mod add;
 mod identity;
 mod large_page;
-mod list;
+pub(crate) mod list;
 
 use std::{future::ready, sync::Arc};
 

@@ -17,13 +17,13 @@ use storage::{
 
 use crate::{
     access::Served,
-    affiliates,
+    affiliates::read as affiliates,
     backend::Backend,
-    cases,
+    cases::list as cases,
     lists::{Records, read_records},
     quotas::{DatabaseWork, with_memory},
     record_sql::{Place, RecordQuery},
-    urls,
+    urls::list as urls,
 };
 
 /// The statements, by the number of the table.

@@ -2,7 +2,7 @@
 
 use sqlx::{PgConnection, error::BoxDynError, postgres::PgArgumentBuffer};
 
-use super::{Attribute, Layouts, encoder::Encoder};
+use super::encoder::{Attribute, Encoder, Layouts};
 use crate::limits::COPY_PART;
 
 /// The signature of the format, no flags, and no extension of the header.
