@@ -11,7 +11,7 @@ use compliance_api::v1::{
 };
 use tonic::{Request, codegen::BoxStream};
 
-pub(crate) use self::list::{LIST, STATEMENTS, incidents, query, single};
+pub(crate) use self::list::{LIST, STATEMENTS, affiliate_etag, incidents, query, single};
 use self::list::{filters, read};
 use crate::{
     access::{Served, accept},

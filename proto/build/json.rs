@@ -49,7 +49,7 @@ pub(crate) fn form(field: &FieldDescriptor) -> Option<&'static str> {
         (Kind::Enum(kind), _) if kind.name() == "ResultCode" => Some("result_code"),
         (Kind::Enum(kind), _) if kind.name() == "SyncOutcome" => Some("sync_outcome"),
         (Kind::Bool, _) => Some("yes_no"),
-        (Kind::String, _) if field.name() == "etag" => Some(OMITTED),
+        (Kind::String, _) if field.name().ends_with("etag") => Some(OMITTED),
         _ => None,
     }
 }

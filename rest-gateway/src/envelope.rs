@@ -1,10 +1,5 @@
 //! The documented responses: the envelope, the body of a validation failure, and errors. The contract's error table maps reasons to statuses.
 
-use std::{
-    fmt::Write as _,
-    hash::{DefaultHasher, Hasher as _},
-};
-
 use admission::compute;
 use axum::{
     body::Body,
@@ -179,27 +174,25 @@ pub(crate) fn respond_to_items<'a>(
 
 /// The response to a read of a record with this etag: 304 if the client has the tag.
 ///
-/// A record with a part of another record has the content's digest in its tag. An earlier version of the core has no etags.
-pub(crate) fn respond_tagged(
-    body: &impl Serialize,
-    mut etag: String,
-    has_other_records: bool,
-    if_none_match: &IfNoneMatch,
-) -> Response {
+/// An earlier version of the core has no etags.
+pub(crate) fn respond_tagged(body: &impl Serialize, etag: &str, if_none_match: &IfNoneMatch) -> Response {
     let Some(json) = to_json(body) else { return internal_error() };
     if etag.is_empty() {
         return respond_with(StatusCode::OK, json);
     }
-    if has_other_records {
-        let mut hasher = DefaultHasher::new();
-        hasher.write(&json);
-        // Writing to a string does not fail.
-        let _ = write!(etag, ".{:016x}", hasher.finish());
-    }
-    match if_none_match.known(&etag) {
+    match if_none_match.known(etag) {
         Some(known) => (StatusCode::NOT_MODIFIED, [(ETAG, known)], Body::empty()).into_response(),
-        None => with_etag(respond_with(StatusCode::OK, json), &etag),
+        None => with_etag(respond_with(StatusCode::OK, json), etag),
     }
+}
+
+/// Returns the etag of a record that shows fields of its affiliate.
+pub(crate) fn with_affiliate(mut etag: String, affiliate_etag: &str) -> String {
+    if !affiliate_etag.is_empty() {
+        etag.push('.');
+        etag.push_str(affiliate_etag);
+    }
+    etag
 }
 
 /// Adds the tag of an etag. An earlier version of the core has no etags.

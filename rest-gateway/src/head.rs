@@ -187,7 +187,7 @@ impl IfMatch {
             Some(Err(())) => invalid("be *, or a list of entity tags such as \"7\""),
             Some(Ok(Named::Tags(tags))) => {
                 let strong = tags.iter().filter(|tag| !tag.is_weak).filter_map(Tag::etag);
-                // The digest of other records follows the point.
+                // The etag of the affiliate follows the point.
                 let strong = strong.map(|etag| etag.split_once('.').map_or(etag, |(own, _)| own));
                 // No record has any other etag.
                 let possible = |etag: &&str| {

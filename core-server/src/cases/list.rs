@@ -13,6 +13,7 @@ use compliance_api::{
         ListComplianceCasesRequest,
     },
 };
+use sha2::{Digest as _, Sha256};
 use sqlx::{Row as _, postgres::PgRow};
 use storage::{
     database::Connections,
@@ -160,7 +161,16 @@ pub(crate) fn query<R: Record>(place: &Place) -> String {
 
 /// Reads a row of [`query`].
 pub(super) fn read(reader: &Reader<ComplianceCase>, row: &PgRow) -> Result<ComplianceCase, sqlx::Error> {
-    Ok(ComplianceCase { incidents: incidents(row)?, ..reader.read(row)? })
+    let case = ComplianceCase { incidents: incidents(row)?, ..reader.read(row)? };
+    let affiliate_etag = affiliate_etag(case.affiliate_etag, case.upline_name.as_deref());
+    Ok(ComplianceCase { affiliate_etag, ..case })
+}
+
+/// Returns the version of what a case shows of its affiliate and of the upline, which is another affiliate.
+pub(crate) fn affiliate_etag(affiliate_revision: String, upline_name: Option<&str>) -> String {
+    let Some(name) = upline_name else { return affiliate_revision };
+    let digest = Sha256::digest(name).iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte));
+    format!("{affiliate_revision}.{digest:016x}")
 }
 
 /// Reads the incidents of a row of [`query`].

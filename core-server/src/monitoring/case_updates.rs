@@ -30,7 +30,7 @@ use super::{
     incidents::{self, Incident},
     names::CompanyNames,
 };
-use crate::{access::no_violations, record_sql::revisions};
+use crate::{access::no_violations, cases, record_sql::revisions};
 
 // The statements contain these IDs as numbers.
 
@@ -103,12 +103,15 @@ struct Updated {
     as_expected: bool,
     affiliate_found: bool,
     changed: bool,
+    affiliate_revision: Option<i64>,
+    upline_name: Option<String>,
 }
 
 /// The result of an update.
 struct Applied {
     changed: bool,
     etag: String,
+    affiliate_etag: String,
 }
 
 pub(super) async fn update(
@@ -120,8 +123,9 @@ pub(super) async fn update(
     let mut violations = Violations::new();
     let change = CaseUpdate::new(&names, &mut violations, "", case, request.update_mask.as_ref());
     no_violations(violations)?;
-    let Applied { changed, etag } = apply(company, request.id, change, &request.etag, None, None).await?;
-    Ok(UpdateCaseResponse { case_id: request.id, changed, etag })
+    let Applied { changed, etag, affiliate_etag } =
+        apply(company, request.id, change, &request.etag, None, None).await?;
+    Ok(UpdateCaseResponse { case_id: request.id, changed, etag, affiliate_etag })
 }
 
 /// Applies a change to a case whose status is among `only`, if given, and not among `not`.
@@ -160,7 +164,9 @@ async fn apply(
     if let Some(field) = change.case.affiliate_field().filter(|_| !updated.affiliate_found) {
         return Err(Error::new(Reason::ReferenceNotFound, AFFILIATE_NOT_FOUND).with("field", field));
     }
-    Ok(Applied { changed: updated.changed, etag })
+    let affiliate_revision = updated.affiliate_revision.map(|revision| revision.to_string()).unwrap_or_default();
+    let affiliate_etag = cases::affiliate_etag(affiliate_revision, updated.upline_name.as_deref());
+    Ok(Applied { changed: updated.changed, etag, affiliate_etag })
 }
 
 pub(super) async fn resolve(
@@ -169,8 +175,9 @@ pub(super) async fn resolve(
 ) -> Result<ResolveCaseResponse, Error> {
     let mut change = CaseUpdate::status(RESOLVED);
     change.case.record.resolved_date = request.resolved_date;
-    let Applied { changed, etag } = apply(company, request.id, change, &request.etag, None, Some(&[RESOLVED])).await?;
-    Ok(ResolveCaseResponse { case_id: request.id, changed, etag })
+    let Applied { changed, etag, affiliate_etag } =
+        apply(company, request.id, change, &request.etag, None, Some(&[RESOLVED])).await?;
+    Ok(ResolveCaseResponse { case_id: request.id, changed, etag, affiliate_etag })
 }
 
 /// Closes a case, or gives a closed case another status that closes it.
@@ -180,8 +187,9 @@ pub(super) async fn close(company: CompanyWriter<'_>, request: CloseCaseRequest)
     let mut change = CaseUpdate::status(status.unwrap_or(*CLOSED.start()));
     change.case.record.closed_date = request.closed_date;
     let not: Vec<i32> = status.map_or_else(|| CLOSED.collect(), |status| vec![status]);
-    let Applied { changed, etag } = apply(company, request.id, change, &request.etag, None, Some(&not)).await?;
-    Ok(CloseCaseResponse { case_id: request.id, changed, etag })
+    let Applied { changed, etag, affiliate_etag } =
+        apply(company, request.id, change, &request.etag, None, Some(&not)).await?;
+    Ok(CloseCaseResponse { case_id: request.id, changed, etag, affiliate_etag })
 }
 
 /// Reopens a case that is resolved or closed.
@@ -201,8 +209,9 @@ pub(super) async fn reopen(
     no_violations(violations)?;
     let change = CaseUpdate::status(status.unwrap_or(OPEN));
     let ended: Vec<i32> = ended.collect();
-    let Applied { changed, etag } = apply(company, request.id, change, &request.etag, Some(&ended), None).await?;
-    Ok(ReopenCaseResponse { case_id: request.id, changed, etag })
+    let Applied { changed, etag, affiliate_etag } =
+        apply(company, request.id, change, &request.etag, Some(&ended), None).await?;
+    Ok(ReopenCaseResponse { case_id: request.id, changed, etag, affiliate_etag })
 }
 
 #[cfg(test)]

@@ -51,6 +51,7 @@ struct Reviewed {
     revision: i64,
     /// Whether it had a revision that the request allows.
     as_expected: bool,
+    affiliate_revision: Option<i64>,
 }
 
 pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest) -> Result<ReviewUrlResponse, Error> {
@@ -86,7 +87,8 @@ pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest
     let reviewed = reviewed.ok_or_else(|| Error::url_not_found(id))?;
     let etag = reviewed.revision.to_string();
     if reviewed.as_expected {
-        Ok(ReviewUrlResponse { url_id: id, etag })
+        let affiliate_etag = reviewed.affiliate_revision.map(|revision| revision.to_string()).unwrap_or_default();
+        Ok(ReviewUrlResponse { url_id: id, etag, affiliate_etag })
     } else {
         Err(Error::etag_mismatch("url_id", id, &etag))
     }

@@ -37,9 +37,14 @@ pub(super) async fn snapshot(clients: &mut GrpcClients) -> Snapshot {
     let urls = clients.urls.list_compliance_urls(urls).await.unwrap().into_inner().urls;
     let cases = ListComplianceCasesRequest { per_page: Some(200), ..ListComplianceCasesRequest::default() };
     let cases = clients.cases.list_compliance_cases(cases).await.unwrap().into_inner().cases;
-    // Upline names are always the current ones.
-    let cases = cases.into_iter().map(|case| ComplianceCase { upline_name: None, ..case }).collect();
+    let cases = cases.into_iter().map(without_upline).collect();
     Snapshot { position, affiliates, urls, cases }
+}
+
+/// Removes the name of the upline, which is always the current one, and its digest.
+pub(super) fn without_upline(case: ComplianceCase) -> ComplianceCase {
+    let affiliate_etag = case.affiliate_etag.split('.').next().unwrap().to_owned();
+    ComplianceCase { upline_name: None, affiliate_etag, ..case }
 }
 
 /// Puts the changes of a company two seconds apart, beginning on a certain day.

@@ -104,6 +104,7 @@ pub(super) async fn fields_are_read_as_opened(service: &TestCore) {
             incident(2, IncidentType::Form, None),
         ],
         etag: read.etag.clone(),
+        affiliate_etag: "1".to_owned(),
         distributor_id: read.distributor_id,
         note: some("a note"),
         ..ComplianceCase::default()
@@ -125,6 +126,7 @@ pub(super) async fn fields_are_read_as_opened(service: &TestCore) {
         affiliate_name: some("A"),
         affiliate_id: some("A"),
         etag: read.etag.clone(),
+        affiliate_etag: "1".to_owned(),
         distributor_id: read.distributor_id,
         ..ComplianceCase::default()
     };

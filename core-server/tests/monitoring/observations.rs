@@ -66,6 +66,7 @@ fn full() -> (UrlObservation, ComplianceUrl) {
         transcription_status: some("Completed"),
         infractions: vec![],
         etag: "1".to_owned(),
+        affiliate_etag: "1".to_owned(),
     };
     (observation, expected)
 }

@@ -68,7 +68,7 @@ pub(crate) async fn get(
     let mut read = caller.call(request, |core, request| core.affiliates.get_affiliate(request)).await?;
     let etag = std::mem::take(&mut read.message.etag);
     read.respond(&caller, 0, |affiliate| {
-        respond_tagged(&Envelope::found("Affiliate found.", affiliate, None), etag, false, &if_none_match)
+        respond_tagged(&Envelope::found("Affiliate found.", affiliate, None), &etag, &if_none_match)
     })
 }
 

@@ -1,5 +1,7 @@
 //! `/cases`
 
+use std::mem::take;
+
 use axum::response::Response;
 use compliance_api::{
     error::Error,
@@ -11,8 +13,8 @@ use crate::{
     accept::{Format, varied},
     caller::Caller,
     envelope::{
-        Detail, Envelope, OfFile, Rejection, respond, respond_saved, respond_tagged, respond_to_items, with_etag,
-        with_location,
+        Detail, Envelope, OfFile, Rejection, respond, respond_saved, respond_tagged, respond_to_items, with_affiliate,
+        with_etag, with_location,
     },
     extract::{bodies, body::RequestBody, request::Query},
     head::{IfMatch, IfNoneMatch, PathId},
@@ -75,11 +77,8 @@ pub(crate) async fn get(
 ) -> Result<Response, Rejection> {
     let request = caller.accept(query.of_record(&path, Error::case_not_found)).await?;
     let mut read = caller.call(request, |core, request| core.cases.get_compliance_case(request)).await?;
-    let etag = std::mem::take(&mut read.message.etag);
-    read.respond(&caller, 0, |case| {
-        // A case shows its affiliate's data.
-        respond_tagged(&Envelope::found("Case found.", case, None), etag, true, &if_none_match)
-    })
+    let etag = with_affiliate(take(&mut read.message.etag), &read.message.affiliate_etag);
+    read.respond(&caller, 0, |case| respond_tagged(&Envelope::found("Case found.", case, None), &etag, &if_none_match))
 }
 
 /// Open a case
@@ -123,7 +122,8 @@ pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBod
     let call = body.caller.call(request, |core, request| core.monitoring.update_case(request));
     let updated = call.await?.message;
     let msg = if updated.changed { "Case updated." } else { "The case has these values already." };
-    Ok(respond_changed(body, updated.case_id, &updated.etag, msg))
+    let etag = with_affiliate(updated.etag, &updated.affiliate_etag);
+    Ok(respond_changed(body, updated.case_id, &etag, msg))
 }
 
 /// Resolve a case
@@ -141,7 +141,8 @@ pub(crate) async fn resolve(path: PathId, if_match: IfMatch, mut body: RequestBo
     let call = body.caller.call(request, |core, request| core.monitoring.resolve_case(request));
     let resolved = call.await?.message;
     let msg = if resolved.changed { "Case resolved." } else { "The case was already resolved." };
-    Ok(respond_changed(body, resolved.case_id, &resolved.etag, msg))
+    let etag = with_affiliate(resolved.etag, &resolved.affiliate_etag);
+    Ok(respond_changed(body, resolved.case_id, &etag, msg))
 }
 
 /// Close a case
@@ -160,7 +161,8 @@ pub(crate) async fn close(path: PathId, if_match: IfMatch, mut body: RequestBody
     let call = body.caller.call(request, |core, request| core.monitoring.close_case(request));
     let closed = call.await?.message;
     let msg = if closed.changed { "Case closed." } else { "The case was already closed." };
-    Ok(respond_changed(body, closed.case_id, &closed.etag, msg))
+    let etag = with_affiliate(closed.etag, &closed.affiliate_etag);
+    Ok(respond_changed(body, closed.case_id, &etag, msg))
 }
 
 /// Reopen a case
@@ -179,7 +181,8 @@ pub(crate) async fn reopen(path: PathId, if_match: IfMatch, mut body: RequestBod
     let call = body.caller.call(request, |core, request| core.monitoring.reopen_case(request));
     let reopened = call.await?.message;
     let msg = if reopened.changed { "Case reopened." } else { "The case was already open." };
-    Ok(respond_changed(body, reopened.case_id, &reopened.etag, msg))
+    let etag = with_affiliate(reopened.etag, &reopened.affiliate_etag);
+    Ok(respond_changed(body, reopened.case_id, &etag, msg))
 }
 
 /// Attach incidents to a case

@@ -14,7 +14,9 @@ use spreadsheets::Empty;
 use crate::{
     accept::{Format, varied},
     caller::{Caller, CoreResponse, Opened},
-    envelope::{Detail, Envelope, OfFile, Rejection, respond, respond_saved, respond_tagged, results, with_etag},
+    envelope::{
+        Detail, Envelope, OfFile, Rejection, respond, respond_saved, respond_tagged, results, with_affiliate, with_etag,
+    },
     extract::{
         bodies::{add_urls, review_url},
         body::RequestBody,
@@ -96,11 +98,8 @@ pub(crate) async fn get(
     let request = caller.accept(query.of_record(&path, Error::url_not_found)).await?;
     let mut read = caller.call(request, |core, request| core.urls.get_compliance_url(request)).await?;
     let bytes = transcript(&read.message);
-    let etag = take(&mut read.message.etag);
-    read.respond(&caller, bytes, |url| {
-        // A URL shows its affiliate's names.
-        respond_tagged(&Envelope::found("URL found.", url, None), etag, true, &if_none_match)
-    })
+    let etag = with_affiliate(take(&mut read.message.etag), &read.message.affiliate_etag);
+    read.respond(&caller, bytes, |url| respond_tagged(&Envelope::found("URL found.", url, None), &etag, &if_none_match))
 }
 
 /// Review a URL
@@ -119,7 +118,8 @@ pub(crate) async fn review(path: PathId, if_match: IfMatch, mut body: RequestBod
     let request = body.read(|input| review_url(input, &path, &if_match)).await?;
     let reviewed = body.caller.call(request, |core, request| core.monitoring.review_url(request)).await?.message;
     let detail = Detail { url_id: Some(reviewed.url_id), msg: "URL reviewed.", ..Detail::default() };
-    Ok(body.respond(with_etag(respond_saved(StatusCode::OK, detail), &reviewed.etag)))
+    let etag = with_affiliate(reviewed.etag, &reviewed.affiliate_etag);
+    Ok(body.respond(with_etag(respond_saved(StatusCode::OK, detail), &etag)))
 }
 
 /// Returns the length of a transcript, which can make a record large.

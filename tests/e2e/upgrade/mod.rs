@@ -146,7 +146,7 @@ fn contains(value: &Value, other: &Value) -> bool {
     }
 }
 
-/// The version of a record in its tag. A digest of the response, with all new fields, follows the point.
+/// The version of a record in its tag. The version of its affiliate, or a digest of earlier releases, follows the point.
 fn version_of(etag: &Value) -> Option<&str> {
     etag.as_str()?.trim_end_matches('"').split('.').next()
 }

@@ -90,10 +90,18 @@ with input as materialized (
             o.risk_level_id, o.case_country, o.sub_affiliate_id, o.note, o.created_date, o.follow_up_date,
             o.first_action_date, o.reviewed_date, o.flagged_date, o.resolved_date, o.closed_date, o.last_updated_date
         )
-    returning c.revision
+    returning c.revision, c.affiliate_id
 )
 select coalesce(u.revision, o.revision) as revision, coalesce(o.as_expected, true) as "as_expected!",
-    i.valid as "affiliate_found!", u.revision is not null as "changed!"
+    i.valid as "affiliate_found!", u.revision is not null as "changed!", a.revision as "affiliate_revision?",
+    (
+        select up.affiliate_name from affiliates up
+        where up.company_id = $1 and up.client_affiliate_id = a.upline order by up.id limit 1
+    ) as upline_name
 from input i
 left join old o on true
 left join updated u on true
+left join lateral (
+    select a.revision, a.upline from affiliates a
+    where a.company_id = $1 and a.id = coalesce(u.affiliate_id, o.affiliate_id) limit 1
+) a on true

@@ -1,13 +1,13 @@
 -- Locks the URL $2, and writes the verdict of a review: its fields, and its infractions if $4 is true. The time of the review is now, even
 -- if the verdict is the same as before. $6 are revisions: the URL must have one of them (null allows any).
 --
--- Returns the revision after the review, and whether the URL had an allowed one.
+-- Returns the revision after the review, whether the URL had an allowed one, and the revision of its affiliate.
 with input as materialized (
     select i.*, date_trunc('second', now()) as now
     from unnest($3::url_review_input[]) i
     cross join set_config('compliance.changed_by', $5, true)
 ), old as materialized (
-    select u.id, u.incident_status_id, u.disabled, u.false_positive, u.note, u.revision,
+    select u.id, u.incident_status_id, u.disabled, u.false_positive, u.note, u.affiliate_id, u.revision,
         $6::bigint[] is null or u.revision = any($6::bigint[]) as as_expected
     from compliance_urls u
     where u.company_id = $1 and u.id = $2
@@ -39,4 +39,9 @@ with input as materialized (
     order by x.ordinality
     on conflict on constraint infractions_name_key do nothing
 )
-select coalesce(r.revision, o.revision) as "revision!", o.as_expected as "as_expected!" from old o left join reviewed r on true
+select coalesce(r.revision, o.revision) as "revision!", o.as_expected as "as_expected!", a.revision as "affiliate_revision?"
+from old o
+left join reviewed r on true
+left join lateral (
+    select a.revision from affiliates a where a.company_id = $1 and a.id = o.affiliate_id limit 1
+) a on true
