@@ -116,8 +116,8 @@ struct CommonArgs {
     /// Field for a column whose heading is not the name of a field. An empty field ignores the column.
     #[arg(long, value_name = "HEADING=field", value_parser = pair)]
     map: Vec<(String, String)>,
-    /// Encoding of the file, as Excel saves CSV on Windows (`windows-1252`) or on a Mac (`macintosh`) [default: UTF-8 or UTF-16; another
-    /// encoding is an error].
+    /// Encoding of the file, as Excel saves CSV on Windows (`windows-1252`) or on a Mac (`macintosh`) [default: UTF-8 or UTF-16; save
+    /// a file in another encoding as CSV in UTF-8].
     #[arg(long, value_parser = PossibleValuesParser::new(Encoding::NAMES).try_map(|name| name.parse::<Encoding>()))]
     encoding: Option<Encoding>,
     /// Order of day, month and year in dates such as 1/5/2026 [default: as another date of the file shows, such as 25/5/2026; otherwise an

@@ -325,6 +325,10 @@ async fn options_of_files_are_query_parameters() {
     assert_eq!((unmapped.status, unmapped.paths()), (422, vec!["columns".to_owned()]), "{}", unmapped.text);
     let misspelt = send(&rest, &format!("{path}?Encodng=macintosh"), CSV, file.clone()).await.with_status(422);
     assert_eq!(misspelt["message"], "The option Encodng does not exist. Write encoding.");
+    for (query, kind) in [("?encoding=cp850", CSV), ("", "text/csv; charset=ibm850")] {
+        let refused = send(&rest, &format!("{path}{query}"), kind, file.clone()).await.with_status(422);
+        assert!(refused["message"].as_str().unwrap().contains("another encoding as CSV in UTF-8"), "{refused}");
+    }
     let path = format!("{path}?{columns}&dates=dmy&colour=red");
     let synced = send(&rest, &path, "Text/CSV; charset=\"Windows-1252\"", file).await;
     assert_eq!(synced.header("x-ignored-parameters"), Some("colour"));

@@ -23,7 +23,7 @@ const SEPARATOR_LINE: &[u8] = b"sep=";
 /// A CSV file.
 pub(crate) struct CsvText {
     source: Input,
-    encoding: &'static encoding_rs::Encoding,
+    pub(crate) encoding: &'static encoding_rs::Encoding,
     ends_in_cr: bool,
     separator: u8,
     /// Whether the first line names the separator.

@@ -109,6 +109,8 @@ pub enum Encoding {
 impl Encoding {
     /// The names of the encodings.
     pub const NAMES: [&str; 4] = ["utf-8", "windows-1252", "iso-8859-1", "macintosh"];
+    /// What to do with a file in another encoding.
+    pub const ADVICE: &str = "Save a file in another encoding as CSV in UTF-8, which Excel calls CSV UTF-8.";
 }
 
 impl FromStr for Encoding {
@@ -121,7 +123,7 @@ impl FromStr for Encoding {
             Some(known) if known == UTF_8 || known == UTF_16LE || known == UTF_16BE || is_ascii => Ok(Self::Utf8),
             Some(known) if known == WINDOWS_1252 => Ok(Self::Windows1252),
             Some(known) if known == MACINTOSH => Ok(Self::Macintosh),
-            _ => Err(format!("expected {}", Self::NAMES.join(", "))),
+            _ => Err(format!("expected {}. {}", Self::NAMES.join(", "), Self::ADVICE)),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::{collections::HashSet, marker::PhantomData, mem::take, ops::ControlFlow};
 
 use compliance_api::{csv_cell::Escape, description::Field, v1::Format};
+use encoding_rs::WINDOWS_1252;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::{
@@ -34,6 +35,10 @@ const ERRORS: [&str; 13] = [
     "#GETTING_DATA",
     "#BLOCKED!",
 ];
+/// Signs of Windows-1252 that are not between two letters. In their places, MS-DOS has letters.
+const NOT_IN_WORDS: &str = "€‚„†‡ˆ‰‹“”˜›";
+/// Those of them that are not behind a letter either.
+const NOT_IN_OR_AFTER_WORDS: &str = "‚„ˆ˜";
 /// Maximum number of notes about repeated headings.
 const MOST_NOTES: usize = 20;
 /// How a row below the records begins.
@@ -64,6 +69,7 @@ struct Plan {
     escape: Escape,
     empty: Empty,
     required: &'static [&'static str],
+    is_windows_1252: bool,
     /// Whether spaces around a text belong to it.
     is_exact: bool,
 }
@@ -90,10 +96,12 @@ impl<R: TableRecord> Table<R> {
         if !read_only.is_empty() {
             notes.push(format!("ignored, because the service assigns them: {}", read_only.join(", ")));
         }
-        let (mut merges, mut ends_in_line_end) = (Merges::default(), true);
+        let (mut merges, mut ends_in_line_end, mut is_windows_1252) = (Merges::default(), true, false);
         let epoch = file.epoch();
         match &mut file {
-            File::Csv(text) => ends_in_line_end = text.ends_in_line_end,
+            File::Csv(text) => {
+                (ends_in_line_end, is_windows_1252) = (text.ends_in_line_end, text.encoding == WINDOWS_1252);
+            }
             File::Workbook(workbook) => {
                 merges = take(&mut workbook.merges);
                 if !workbook.others.is_empty() {
@@ -118,6 +126,7 @@ impl<R: TableRecord> Table<R> {
             escape: options.escape,
             empty: options.empty,
             required: options.required,
+            is_windows_1252,
         };
         let notes = notes.iter().map(|note| short(note).to_owned()).collect();
         Ok(Self { file, plan, merges, notes, rows, record: PhantomData })
@@ -351,6 +360,21 @@ fn is_date(field: &Field) -> bool {
     is_day(field) || field.form == "datetime"
 }
 
+/// Returns a sign where a word has a letter, as in text of MS-DOS that is read as Windows-1252.
+fn sign_in_word(text: &str) -> Option<char> {
+    let mut is_after_letter = false;
+    let mut characters = text.chars().peekable();
+    while let Some(next) = characters.next() {
+        let is_before_letter = characters.peek().is_some_and(|next| next.is_alphabetic());
+        let signs = if is_before_letter { NOT_IN_WORDS } else { NOT_IN_OR_AFTER_WORDS };
+        if is_after_letter && signs.contains(next) {
+            return Some(next);
+        }
+        is_after_letter = next.is_alphabetic();
+    }
+    None
+}
+
 /// Whether a text is a number with an exponent, such as 4.91512E+11 or 12e5.
 fn is_scientific(text: &str) -> bool {
     let Some((number, exponent)) = text.split_once(['E', 'e']) else { return false };
@@ -448,6 +472,11 @@ impl Plan {
             }
             if text.contains(|next| matches!(next, '\0' | '\u{80}'..='\u{9f}' | '\u{fffd}')) {
                 return Err("The text has lost a character in another encoding; enter it again.".to_owned());
+            }
+            if let Some(sign) = sign_in_word(text).filter(|_| self.is_windows_1252) {
+                return Err(format!(
+                    "The text has the sign {sign} in a word, where MS-DOS has a letter; save the file as CSV in UTF-8."
+                ));
             }
             if field.name == "url" && text.contains(is_invisible) {
                 return Err("The URL has an invisible character, such as a soft hyphen; enter it again.".to_owned());

@@ -65,7 +65,9 @@ impl FileHead {
             let read = match &*name {
                 _ if is_second => Err(format!("The {name} field must have only one value. The request has several.")),
                 "dates" => named(&name, &value, &Order::NAMES).map(|order| options.dates = Some(order)),
-                "encoding" => named(&name, &value, &Encoding::NAMES).map(|encoding| options.encoding = Some(encoding)),
+                "encoding" => named(&name, &value, &Encoding::NAMES)
+                    .map(|encoding| options.encoding = Some(encoding))
+                    .map_err(|message| format!("{message} {}", Encoding::ADVICE)),
                 "sheet" => {
                     options.sheet = Some(value.into_owned());
                     Ok(())
@@ -92,7 +94,8 @@ impl FileHead {
             }
             Some(Ok(charset)) => options.encoding = Some(charset),
             Some(Err(_)) => violations.report("Content-Type", |label| {
-                format!("The charset of the {label} header must be one of: {}.", Encoding::NAMES.join(", "))
+                let names = Encoding::NAMES.join(", ");
+                format!("The charset of the {label} header must be one of: {names}. {}", Encoding::ADVICE)
             }),
             None => {}
         }

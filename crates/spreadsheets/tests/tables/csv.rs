@@ -91,6 +91,41 @@ fn bytes_outside_the_encoding_are_rejected() {
     );
 }
 
+/// The letters of MS-DOS, as bytes that Windows-1252 has as signs.
+#[test]
+fn msdos_letters_read_as_windows_1252_are_rejected() {
+    let named = || Options { encoding: Some(Encoding::Windows1252), ..options() };
+    let file = |name: &[u8]| [b"client_affiliate_id,affiliate_name\nA-1,", name, b"\n"].concat();
+    for (name, sign) in [
+        (&b"Ren\x82 Roy"[..], '‚'),
+        (b"Andr\x82", '‚'),
+        (b"B\x84r", '„'),
+        (b"G\x86rd", '†'),
+        (b"Fran\x87ois", '‡'),
+        (b"Beno\x88t", 'ˆ'),
+        (b"No\x89l", '‰'),
+        (b"Na\x8bma", '‹'),
+        (b"C\x93te", '“'),
+        (b"J\x94rg", '”'),
+        (b"FRAN\x80OIS", '€'),
+        (b"Lou\x98s", '˜'),
+        (b"S\x9bren", '›'),
+    ] {
+        let error = format!("2 ! affiliate_name affiliate_name: The text has the sign {sign} in a word, where MS-DOS");
+        reads(file(name), named(), &[&error]);
+    }
+    for (name, text) in [
+        (&b"D\x92Angelo\x85so"[..], "D’Angelo…so"),
+        (b"M\xfcller\x96Sm\x97x", "Müller–Sm—x"),
+        (b"\x84Ann\x93 \x82B\x91 \x93C\x94 \x8bD\x9b", "„Ann“ ‚B‘ “C” ‹D›"),
+        (b"\x8aime\x9aek \x8e\x9e \x8c\x9c \x9f \x83", "Šimešek Žž Œœ Ÿ ƒ"),
+        (b"Ann\x99 \x95 5\x80 5\x89 Bob\x86", "Ann™ • 5€ 5‰ Bob†"),
+    ] {
+        reads(file(name), named(), &[&format!("2 client_affiliate_id=A-1 affiliate_name={text}")]);
+    }
+    reads(file("Andr‚".as_bytes()), options(), &["2 client_affiliate_id=A-1 affiliate_name=Andr‚"]);
+}
+
 #[test]
 fn separators_are_found() {
     for separator in ["\t", "|", ";"] {
