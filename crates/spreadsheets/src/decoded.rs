@@ -48,16 +48,10 @@ pub(crate) fn is_utf8(source: &mut Input) -> io::Result<bool> {
 
 /// Returns the text of a file from its beginning, without a byte order mark.
 pub fn text(mut source: impl Source, encoding: Option<Encoding>) -> io::Result<impl BufRead + Send> {
-    let mut head = [0; 4];
-    let mut length = 0;
-    while length < head.len() {
-        match source.read(&mut head[length..])? {
-            0 => break,
-            read => length += read,
-        }
-    }
+    let mut head = Vec::new();
+    source.by_ref().take(4).read_to_end(&mut head)?;
     source.rewind()?;
-    Ok(Decoded::new(source, encoding_of(&head[..length], encoding), false))
+    Ok(Decoded::new(source, encoding_of(&head, encoding), false))
 }
 
 /// Decodes a file. Bytes that the encoding lacks are an error.
@@ -164,6 +158,9 @@ impl<R: Read> Decoded<R> {
             ));
         }
         let cell = cell_at(&self.input, at);
+        if cell.iter().any(u8::is_ascii_control) {
+            return FileError::Damaged(format!("line {line} is not text: the file is damaged, or it is not CSV"));
+        }
         let [windows, mac] = [WINDOWS_1252, encoding_rs::MACINTOSH].map(|encoding| encoding.decode(cell).0);
         FileError::Encoding(format!(
             "the file is not UTF-8: line {line} has {windows:?} if it is Windows-1252 and {mac:?} if it is Mac Roman. Name the encoding \

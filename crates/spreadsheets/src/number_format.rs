@@ -48,7 +48,7 @@ impl NumberFormat {
 
     /// Returns the format with a code.
     pub(crate) fn of(code: &str) -> Self {
-        if matches!(code, "" | "@") || code.eq_ignore_ascii_case("general") {
+        if code.is_empty() {
             return Self::General;
         }
         let (mut tokens, mut letters) = (Vec::new(), String::new());
@@ -91,8 +91,8 @@ impl NumberFormat {
                 next => tokens.push(Token::Literal(next)),
             }
         }
-        // Without the spaces around it.
-        if letters == "general" && tokens.len() == "gnral".len() {
+        // Without the spaces and colors around it.
+        if tokens == [Token::Literal('@')] || letters == "general" && tokens.len() == "gnral".len() {
             return Self::General;
         }
         let has_digits = tokens.iter().any(|token| matches!(token, Token::Zero | Token::Digit));
@@ -174,7 +174,9 @@ mod tests {
     fn numbers_are_shown_as_their_format_says() {
         for (code, number, shown) in [
             ("General", 1001.0, "1001"),
-            ("General", 0.1 + 0.2, "0.3"),
+            ("general", 0.1 + 0.2, "0.3"),
+            ("@", 7.0, "7"),
+            ("[Blue]@_)", 7.0, "7"),
             ("0", 12.0, "12"),
             ("00000", 501.0, "00501"),
             ("00000", 123_456.0, "123456"),

@@ -86,7 +86,15 @@ impl<R: TableRecord> Table<R> {
         let mut scan = Scan::default();
         file.rows(&mut |row| scan.read::<R>(&row, &headings, &options))?;
         let Some(header) = scan.header else {
-            return Err(scan.without_headings::<R>(&headings, &options));
+            let error = scan.without_headings::<R>(&headings, &options);
+            return Err(match file {
+                File::Workbook(workbook) if !workbook.others.is_empty() => FileError::Sheet(format!(
+                    "{error}; only the sheet {:?} was read, and the workbook also has {}",
+                    workbook.sheet,
+                    workbook.others.join(", ")
+                )),
+                _ => error,
+            });
         };
         let Scan { orders, rows, last_line, is_total, is_broken, mut notes, .. } = scan;
         let names = &header.names;

@@ -320,7 +320,9 @@ fn wrong_encodings_are_refused() {
         let bytes: Vec<u8> = format!("{mark}{text}").chars().flat_map(|next| unit(next.into())).collect();
         fails(bytes, options(), "the file is text in UTF-32");
     }
-    assert!("cp850".parse::<Encoding>().is_err() && "us-ascii".parse() == Ok(Encoding::Utf8));
+    assert!("cp850".parse::<Encoding>().unwrap_err().contains("Save a file in another encoding as CSV in UTF-8"));
+    assert_eq!("us-ascii".parse(), Ok(Encoding::Utf8));
+    fails(*b"\x01\x9f\x02,\x03", options(), "line 1 is not text");
     fails("client_affiliate_id\0,affiliate_name\nA-1,Ann\n", options(), "line 1 has a NUL character");
     fails("client_affiliate_id,affiliate_name\nA-1,Ann\nA-2,\0\n", options(), "line 3 has a NUL character");
 }

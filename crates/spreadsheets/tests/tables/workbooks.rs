@@ -222,6 +222,16 @@ fn visible_sheet_or_named_sheet_is_read() {
     reads(book.as_slice(), named("Old"), &[note, "3 client_affiliate_id=A-1 affiliate_name=Ann"]);
     let error = fails(book, named("July"), "the workbook has no sheet \"July\"; its sheets are: May, June");
     assert_eq!(error.option(), Some("sheet"));
+    // An error about the headings may be about the wrong sheet.
+    let cover = "<sheetData><row><c t=\"str\"><v>Read me</v></c></row></sheetData>";
+    for (cover, expected) in
+        [(cover, "no cell of the first row is a field name"), ("<sheetData/>", "the file is empty")]
+    {
+        let sheets = vec![("Cover", "visible", cover.to_owned()), ("May", "visible", sheet("A-1"))];
+        let error = fails(Book { sheets, ..Book::default() }.bytes(), options(), "only the sheet \"Cover\" was read");
+        assert!(error.to_string().contains(expected) && error.to_string().ends_with("also has May"), "{error}");
+        assert_eq!(error.option(), Some("sheet"));
+    }
     let hidden = Book { sheets: vec![("Old", "veryHidden", sheet("A-1"))], ..Book::default() };
     fails(hidden.bytes(), options(), "the workbook has no visible sheet");
 }
