@@ -117,9 +117,13 @@ async fn pages_after(
 ) -> anyhow::Result<BoxStream<'static, Result<(Vec<Value>, i64), Status>>> {
     Ok(match kind {
         RecordKind::Affiliates => {
-            let list =
-                patiently(async || service.affiliates().list_affiliates(ListAffiliatesRequest { changed_after }).await)
-                    .await?;
+            let list = patiently(async || {
+                service
+                    .affiliates()
+                    .list_affiliates(ListAffiliatesRequest { changed_after, ..Default::default() })
+                    .await
+            })
+            .await?;
             list.map_ok(|message| {
                 let last_id = message.affiliates.last().map_or(0, |affiliate| affiliate.id);
                 (message.affiliates.iter().map(|affiliate| written(affiliate).into()).collect(), last_id)

@@ -98,6 +98,7 @@ def models(document: dict[str, Any]) -> str:
     parts = [
         typed_dict(name, schemas[name]) if "properties" in schemas[name] else f"{name} = {python_type(schemas[name])}" for name in names
     ]
+    parts.append(filters("AffiliateFilters", document["paths"]["/api/affiliates"]["get"]))
     parts.append(filters("UrlFilters", document["paths"]["/api/urls"]["get"]))
     parts.append(filters("CaseFilters", document["paths"]["/api/cases"]["get"]))
     lengths = {field: max_length(schema) for field, schema in schemas["AffiliateCreate"]["properties"].items()}

@@ -18,8 +18,9 @@ use compliance_api::{
         Affiliate, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchCreateAffiliatesResponse,
         BatchGetAffiliatesRequest, BatchGetAffiliatesResponse, BatchUpdateAffiliatesRequest,
         BatchUpdateAffiliatesResponse, CreateAffiliateRequest, CreateAffiliateResponse, GetAffiliateRequest,
-        ListAffiliatesRequest, ListAffiliatesResponse, SearchAffiliatesRequest, SearchAffiliatesResponse,
-        UpdateAffiliateRequest, UpdateAffiliateResponse, affiliate_service_server::AffiliateService,
+        ListAffiliatePageRequest, ListAffiliatePageResponse, ListAffiliatesRequest, ListAffiliatesResponse,
+        SearchAffiliatesRequest, SearchAffiliatesResponse, UpdateAffiliateRequest, UpdateAffiliateResponse,
+        affiliate_service_server::AffiliateService,
     },
 };
 use tonic::{Request, Response, codegen::BoxStream};
@@ -29,21 +30,19 @@ use self::{
     create::{CreateOne, Created},
     in_order::Applied,
     input::Input,
+    read::{STATEMENTS, filters, search_statement},
     update_one::UpdateOne,
 };
-pub(crate) use self::{
-    input::INPUT,
-    read::{search_statement, single},
-    sync::Syncs,
-};
+pub(crate) use self::{input::INPUT, read::single, sync::Syncs};
 use crate::{
     access::{Served, accept},
     backend::Backend,
     changes::past,
+    lists::{read_by_ids, too_large},
     quotas::with_memory,
     whole_lists,
 };
-use storage::writes::Writes;
+use storage::{table::Reader, writes::Writes};
 
 pub(crate) struct Affiliates {
     backend: Arc<Backend>,
@@ -65,7 +64,19 @@ impl AffiliateService for Affiliates {
     type ListAffiliatesStream = BoxStream<ListAffiliatesResponse>;
 
     async fn list_affiliates(&self, request: Request<ListAffiliatesRequest>) -> Served<Self::ListAffiliatesStream> {
-        whole_lists::all(&self.backend, request, |request| (None, request.changed_after, ())).await
+        whole_lists::all(&self.backend, request, |it| (None, it.changed_after, filters(it))).await
+    }
+
+    async fn list_affiliate_page(
+        &self,
+        request: Request<ListAffiliatePageRequest>,
+    ) -> Served<ListAffiliatePageResponse> {
+        let (company_id, request) = accept(request)?;
+        let source = self.backend.source(company_id);
+        let most = source.most;
+        let page = STATEMENTS.page(source, &request, Reader::<Affiliate>::read).await?;
+        let (page, meta) = page.ok_or_else(|| too_large(most))?;
+        Ok(with_memory(ListAffiliatePageResponse { affiliates: page.records, meta: Some(meta) }, page.memory))
     }
 
     async fn get_affiliate(&self, request: Request<GetAffiliateRequest>) -> Served<Affiliate> {
@@ -82,7 +93,8 @@ impl AffiliateService for Affiliates {
         request: Request<BatchGetAffiliatesRequest>,
     ) -> Served<BatchGetAffiliatesResponse> {
         let (company_id, request) = accept(request)?;
-        let affiliates = read::by_ids(self.backend.source(company_id), &request.ids).await?;
+        let source = self.backend.source(company_id);
+        let affiliates = read_by_ids(source, STATEMENTS.by_ids, &request.ids, Reader::<Affiliate>::read).await?;
         Ok(with_memory(BatchGetAffiliatesResponse { affiliates: affiliates.records }, affiliates.memory))
     }
 
@@ -157,8 +169,13 @@ pub(crate) fn write_statements() -> impl Iterator<Item = (&'static str, &'static
     create::statements().into_iter().chain([update_one::statement()]).chain(update::statements())
 }
 
+/// The statements that compare all affiliates, with the types of their parameters.
+pub(crate) fn scan_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
+    STATEMENTS.compared().chain([search_statement()])
+}
+
 /// The statements that read affiliates, or compare them, with the types of their parameters.
 pub(crate) fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let syncs = [(*sync::COMPARE, "bigint, affiliate_input[]"), (sync::PAGE, "bigint, bigint, bigint")];
-    read::statements().into_iter().chain(syncs)
+    read::statements().chain(syncs)
 }

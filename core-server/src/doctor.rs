@@ -4,7 +4,7 @@ use sqlx::{Acquire as _, AssertSqlSafe, FromRow, PgConnection, PgExecutor, PgPoo
 
 use crate::{
     cases,
-    lists::{Filter, List, Part},
+    lists::{Counts, Filter, List, Part},
     schema, urls,
 };
 use storage::{
@@ -69,14 +69,15 @@ async fn check_list<Q>(
     repair: bool,
     report: &mut impl FnMut(Difference),
 ) -> Result<i64, sqlx::Error> {
-    let mut total = 0;
+    let Some(counts) = &list.counts else { return Ok(0) };
+    let (list, mut total) = (CountedList { list, counts }, 0);
     sqlx::raw_sql(list.statement(include_str!("doctor/create.sql"))).execute(&mut *connection).await?;
     let mut company_id = i64::MIN;
     while let Some(next) = list.company_after(connection, company_id).await? {
         company_id = next;
         let counts = list.find(connection, company_id).await?;
         if counts > 0 {
-            report(Difference { company_id, list: list.table, counts });
+            report(Difference { company_id, list: list.list.table, counts });
             total += counts;
         }
         while repair && list.repair_some(connection, company_id).await? {}
@@ -86,12 +87,17 @@ async fn check_list<Q>(
     Ok(total)
 }
 
-impl<Q> List<Q> {
+struct CountedList<'l, Q: 'static> {
+    list: &'l List<Q>,
+    counts: &'l Counts,
+}
+
+impl<Q> CountedList<'_, Q> {
     /// A statement of the list.
     fn statement(&self, file: &str) -> AssertSqlSafe<String> {
-        let Self { table, counts, buckets, date, .. } = self;
+        let Counts { table: counts, buckets, date, .. } = self.counts;
         let parts = [
-            ("table", *table),
+            ("table", self.list.table),
             ("counts", counts),
             ("constraint", &format!("{counts}_pkey")),
             ("buckets", buckets),
@@ -113,7 +119,7 @@ impl<Q> List<Q> {
     /// from the bucket's records.
     fn each(&self, make: impl Fn(&str, &str) -> String) -> String {
         let mut numbers = vec![make("n", "count(*)")];
-        for part in self.sorts.iter().flat_map(|sort| sort.parts) {
+        for part in self.list.sorts.iter().flat_map(|sort| sort.parts) {
             if let Part::Nulls(column) = part {
                 let nulls = format!("count(*) filter (where p.by_id and r.{column} is null)");
                 numbers.push(make(&part.number(), &nulls));
@@ -124,7 +130,7 @@ impl<Q> List<Q> {
 
     /// Makes a list with an item for each column that records and counts have in common.
     fn split_by(&self, make: fn(&Filter<Q>) -> String) -> String {
-        self.filters.iter().map(make).collect::<Vec<_>>().join(", ")
+        self.list.filters.iter().map(make).collect::<Vec<_>>().join(", ")
     }
 
     async fn company_after(&self, connection: &mut PgConnection, company_id: i64) -> Result<Option<i64>, sqlx::Error> {
@@ -145,7 +151,7 @@ impl<Q> List<Q> {
         // Writers also take this lock, so that they never deadlock.
         sqlx::query("select pg_advisory_xact_lock($1 << 2 | $2)")
             .bind(company_id)
-            .bind(self.lock)
+            .bind(self.counts.lock)
             .execute(&mut *transaction)
             .await?;
         let statement = self.statement(include_str!("doctor/repair.sql"));

@@ -82,8 +82,13 @@ pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
 pub fn scan_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let changes = [changes::STATEMENT, changes::SEARCH, changes::CHANGED];
     let past = changes::PAST.values().map(|statement| (*statement, changes::TYPES_OF_PAST));
-    let others = [affiliates::search_statement(), urls::search_statement(), overview::STATEMENT];
-    others.into_iter().chain(urls::STATEMENTS.compared()).chain(cases::STATEMENTS.compared()).chain(changes).chain(past)
+    let others = [urls::search_statement(), overview::STATEMENT];
+    affiliates::scan_statements()
+        .chain(others)
+        .chain(urls::STATEMENTS.compared())
+        .chain(cases::STATEMENTS.compared())
+        .chain(changes)
+        .chain(past)
 }
 
 /// Returns the statements that write many records, with their parameter types. For tools that check plans.

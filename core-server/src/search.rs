@@ -22,13 +22,17 @@ pub(crate) fn query<'q>(
     text: &str,
     limit: Option<i64>,
 ) -> Query<'q, Postgres, PgArguments> {
-    let patterns: Vec<String> = text.split_whitespace().map(pattern).collect();
     let limit = limit.unwrap_or(DEFAULT_SEARCHED);
-    sqlx::query(statement).bind(company_id).bind(patterns).bind(limit).bind(record_id(kind, text))
+    sqlx::query(statement).bind(company_id).bind(patterns(text)).bind(limit).bind(record_id(kind, text))
+}
+
+/// A pattern for each word of a text.
+pub(crate) fn patterns(text: &str) -> Vec<String> {
+    text.split_whitespace().map(pattern).collect()
 }
 
 /// The ID that a text is: `494`, `#494`, or `URL 494` for the kind `URL`.
-fn record_id(kind: &str, text: &str) -> Option<i64> {
+pub(crate) fn record_id(kind: &str, text: &str) -> Option<i64> {
     let text = text.trim();
     let number = match text.get(..kind.len()) {
         Some(word) if word.eq_ignore_ascii_case(kind) => text[kind.len()..].trim_start(),

@@ -15,10 +15,10 @@ use compliance_api::{
     rules::Check,
     token::Verifier,
     v1::{
-        GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, ListAffiliatesRequest,
-        ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest, ListComplianceCasesRequest,
-        ListComplianceUrlsRequest, ListWebhookDeliveriesRequest, SearchAffiliatesRequest, SearchChangesRequest,
-        SearchComplianceUrlsRequest,
+        GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, ListAffiliatePageRequest,
+        ListAffiliatesRequest, ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest,
+        ListComplianceCasesRequest, ListComplianceUrlsRequest, ListWebhookDeliveriesRequest, SearchAffiliatesRequest,
+        SearchChangesRequest, SearchComplianceUrlsRequest,
     },
     wire::Operation,
 };
@@ -121,7 +121,7 @@ macro_rules! routes {
 
 // The requests in brackets have the query parameters as fields. A route has the scope of an operation of the core.
 routes! {
-    get "/api/affiliates" => affiliates::list, [ListAffiliatesRequest];
+    get "/api/affiliates" => affiliates::list, [ListAffiliatePageRequest, ListAffiliatesRequest];
     post "/api/affiliates" => affiliates::create, file(BATCH_CREATE_AFFILIATES);
     get "/api/affiliates:search" => affiliates::search, [SearchAffiliatesRequest];
     post "/api/affiliates:sync" => affiliates::sync, file(BATCH_SYNC_AFFILIATES);

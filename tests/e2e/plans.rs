@@ -170,7 +170,7 @@ async fn check_lookups(connection: &mut PgConnection, state: &str) {
     }
 }
 
-/// Searches and the overview read one company in the order of the key, without sorting.
+/// Searches, the overview and lists without counts read one company in the order of the key, without sorting.
 async fn check_scans(connection: &mut PgConnection, state: &str) {
     // A month without changes has nothing to scan.
     let empty = "select relname::text from pg_class where relname like 'changes\\_%' and pg_relation_size(oid) = 0";
@@ -182,6 +182,7 @@ async fn check_scans(connection: &mut PgConnection, state: &str) {
                 2 => "1, '2025-06-01Z'",
                 3 if types.ends_with("smallint") => "1, 10, 2",
                 6 => "1, '{abc,b}', 20, 7, 'abc', '12345'",
+                11 => "1, 20, 0, null, null, null, 'active', 840, '{abc,b}', '7', '12345'",
                 5 if types.ends_with("bytea") => "1, '{abc,b}', 20, 7, ''",
                 19 => {
                     "1, 20, 0, null, null, null, null, true, 1, 1, 'ann', true, 1, 20000, true, '2025-06-01Z', 1, 20000, 1"

@@ -32,12 +32,7 @@ struct Ended {
 const CASES: &[Case] = &[
     ("AffiliateService/ListAffiliates", "affiliates", |grpc, pool| {
         Box::pin(async move {
-            let list = grpc
-                .affiliates
-                .list_affiliates(ListAffiliatesRequest { changed_after: None })
-                .await
-                .unwrap()
-                .into_inner();
+            let list = grpc.affiliates.list_affiliates(ListAffiliatesRequest::default()).await.unwrap().into_inner();
             read(list, |message| message.affiliates.len(), pool, "affiliates").await
         })
     }),

@@ -158,8 +158,7 @@ async fn update(
 /// Returns the IDs of all affiliates of the company, by name.
 async fn ids_by_name(service: &Service) -> anyhow::Result<ByName<i64>> {
     let mut list =
-        patiently(async || service.affiliates().list_affiliates(ListAffiliatesRequest { changed_after: None }).await)
-            .await?;
+        patiently(async || service.affiliates().list_affiliates(ListAffiliatesRequest::default()).await).await?;
     let mut ids = ByName::new();
     while let Some(message) = list.message().await.map_err(|status| refused(&Error::from(&status)))? {
         for affiliate in message.affiliates {

@@ -41,6 +41,7 @@ class ClientTest(unittest.TestCase):
         self.assertEqual((read["distributor_name"], read["country"], read["start_date"]), (self.name, NUMERIC["US"], None))
         self.assertEqual((read["distributor_status"], ALPHA2[840]), ("probation", "US"))
         self.assertIn(read, list(self.client.affiliates()))
+        self.assertEqual(list(self.client.affiliates(q=self.name, status="probation", country="us")), [read])
 
     def test_refusals_have_a_code_or_violations(self) -> None:
         self.client.create_affiliate(self.affiliate())

@@ -16,9 +16,11 @@ import type {
 } from "./records.js";
 import type { paths } from "./schema.js";
 
-type Query<Path extends "/api/urls" | "/api/cases"> = NonNullable<paths[Path]["get"]["parameters"]["query"]>;
-type Filters<Path extends "/api/urls" | "/api/cases"> = Omit<Query<Path>, "sort_by" | "sort_dir" | "per_page" | "page">;
+type List = "/api/affiliates" | "/api/urls" | "/api/cases";
+type Query<Path extends List> = NonNullable<paths[Path]["get"]["parameters"]["query"]>;
+type Filters<Path extends List> = Omit<Query<Path>, "sort_by" | "sort_dir" | "per_page" | "page">;
 
+export type AffiliateFilters = Filters<"/api/affiliates">;
 export type UrlFilters = Filters<"/api/urls">;
 export type CaseFilters = Filters<"/api/cases">;
 

@@ -1,7 +1,7 @@
 /** The operations of the interface. */
 
 import { type Condition, type Past, type Result } from "./calls.js";
-import { CaseWork } from "./case_work.js";
+import { type AffiliateFilters, CaseWork } from "./case_work.js";
 import { Unavailable } from "./errors.js";
 import type {
   Affiliate,
@@ -61,14 +61,14 @@ export class Client extends CaseWork {
     return (await this.transport.call({ method, path, query, body })).json;
   }
 
-  /** Yields all affiliates by ID while they arrive. Continues after a lost connection. */
-  async *affiliates(): AsyncGenerator<Affiliate, void, undefined> {
+  /** Yields all affiliates that match the filters, by ID while they arrive. Continues after a lost connection. */
+  async *affiliates(filters: AffiliateFilters = {}): AsyncGenerator<Affiliate, void, undefined> {
     const tries = this.transport.tries();
     let last = 0;
     for (;;) {
       try {
         const headers = { Accept: "application/x-ndjson" };
-        const [response, parts] = await this.transport.open({ method: "GET", path: "/api/affiliates", headers });
+        const [response, parts] = await this.transport.open({ method: "GET", path: "/api/affiliates", query: filters, headers });
         if (!response.headers.get("Content-Type")?.startsWith("application/x-ndjson")) {
           throw new SyntaxError("the response is not NDJSON");
         }

@@ -8,7 +8,7 @@
  */
 
 export type { Condition, Paging, Past, Result } from "./calls.js";
-export type { CaseFilters, UrlFilters } from "./case_work.js";
+export type { AffiliateFilters, CaseFilters, UrlFilters } from "./case_work.js";
 export { Client, type AuditFilters, type SyncOptions } from "./client.js";
 export { Changed, ComplianceError, Invalid, Refused, Unavailable } from "./errors.js";
 export type {

@@ -23,6 +23,7 @@ test("an affiliate is created, changed and listed", async () => {
   assert.deepEqual([read.distributor_name, read.country, read.email_one], [created.affiliate_name, 840, null]);
   assert.deepEqual([read.distributor_status, read.start_date], ["probation", null]);
   assert.deepEqual((await all(client.affiliates())).find((other) => other.id === id), read);
+  assert.deepEqual(await all(client.affiliates({ q: `${read.distributor_name}`, country: "us" })), [read]);
 });
 
 test("names that had no effect are reported", async () => {

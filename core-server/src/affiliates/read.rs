@@ -1,11 +1,15 @@
-//! Reads: one by ID (coalesced), many by ID, a search, and the whole list as a stream.
+//! Reads: one by ID (coalesced), many by ID, a search, pages of the list, and the whole list as a stream.
 
 use std::sync::LazyLock;
 
 use admission::Memory;
 use compliance_api::{
+    country,
     error::Error,
-    v1::{Affiliate, ListAffiliatesResponse, SearchAffiliatesRequest},
+    v1::{
+        Affiliate, AffiliateSort, ListAffiliatePageRequest, ListAffiliatesRequest, ListAffiliatesResponse,
+        SearchAffiliatesRequest,
+    },
 };
 use sqlx::postgres::PgRow;
 use storage::{
@@ -16,31 +20,96 @@ use storage::{
 };
 
 use crate::{
-    lists::{self, RecordPage, Records, Source, read_by_ids, read_records},
+    lists::{
+        self, Asked, Comparison, List, PageOfRecords, PageQuery, RecordPage, Records, Source, Statements, Value,
+        read_records,
+    },
     record_sql::Place,
     search,
 };
 
-static BY_KEYS: LazyLock<&'static str> = LazyLock::new(|| lists::by_keys(query));
-static BY_KEY: LazyLock<&'static str> = LazyLock::new(|| lists::by_key(query));
-static BY_IDS: LazyLock<&'static str> = LazyLock::new(|| lists::by_ids(query));
-static AFTER: LazyLock<&'static str> = LazyLock::new(|| after(None));
-static CHANGED_AFTER: LazyLock<&'static str> = LazyLock::new(|| after(Some(4)));
+static LIST: List<ListAffiliatePageRequest> = List {
+    table: "affiliates",
+    counts: None,
+    filters: &[],
+    sorts: &[],
+    record: query,
+    long: None,
+    asked,
+    comparison: Some(COMPARISON),
+};
 
-/// The statements that read affiliates, with the types of their parameters.
-pub(super) fn statements() -> [(&'static str, &'static str); 5] {
-    [
-        (*BY_KEY, "bigint, bigint"),
-        (*BY_KEYS, "bigint[], bigint[]"),
-        (*BY_IDS, "bigint, bigint[]"),
-        (*AFTER, "bigint, bigint, bigint"),
-        (*CHANGED_AFTER, "bigint, bigint, bigint, bigint[]"),
-    ]
+const COMPARISON: Comparison<ListAffiliatePageRequest> = Comparison {
+    conditions: || conditions("u"),
+    columns: &[],
+    parameters: &[
+        Value::Text(|request| request.status.clone().filter(|status| !status.is_empty())),
+        Value::Integer(|request| country::numeric(request.country.as_deref()?).map(i32::from)),
+        Value::Texts(|request| searched(request).map(search::patterns)),
+        Value::Text(|request| searched(request).and_then(|q| search::record_id(KIND, q)).map(|id| id.to_string())),
+        Value::Text(|request| searched(request).and_then(phone_digits)),
+    ],
+    sorts: &[
+        (AffiliateSort::Unspecified as i32, "null::text"),
+        (AffiliateSort::Id as i32, "null::text"),
+        (AffiliateSort::AffiliateName as i32, "lower(u.affiliate_name)"),
+        (AffiliateSort::Status as i32, "u.status"),
+        (AffiliateSort::StartDate as i32, "u.start_date"),
+    ],
+};
+
+/// The conditions of the filters on an affiliate with this alias.
+fn conditions(alias: &str) -> String {
+    let matches = fill(MATCHES, &[("a", alias), ("patterns", "$9"), ("digits", "$11")]);
+    fill(include_str!("sql/conditions.sql"), &[("a", alias), ("matches", &matches)])
 }
 
+static AFTER: LazyLock<&'static str> = LazyLock::new(|| after(None));
+static CHANGED_AFTER: LazyLock<&'static str> = LazyLock::new(|| after(Some(12)));
+
+/// The statements that read affiliates, with the types of their parameters.
+pub(super) fn statements() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let after = "bigint, bigint, bigint, integer, integer, bigint, text, integer, text[], text, text";
+    let changed_after = "bigint, bigint, bigint, integer, integer, bigint, text, integer, text[], text, text, bigint[]";
+    STATEMENTS.reads().chain([(*AFTER, after), (*CHANGED_AFTER, changed_after)])
+}
+
+/// A statement for a page of the whole list.
 fn after(ids: Option<usize>) -> &'static str {
     let (columns, from) = (columns(), lists::chosen("affiliates", "a", ids));
-    fill(include_str!("sql/after.sql"), &[("columns", &columns), ("from", &from)]).leak()
+    let parts = [("columns", &*columns), ("from", &from), ("conditions", &conditions("a"))];
+    fill(include_str!("sql/after.sql"), &parts).leak()
+}
+
+/// Whether an affiliate has the words or the phone number of a search.
+const MATCHES: &str = include_str!("sql/matches.sql");
+
+/// The name of a record, which can precede its ID in a search.
+const KIND: &str = "affiliate";
+
+fn searched(request: &ListAffiliatePageRequest) -> Option<&str> {
+    request.q.as_deref().filter(|q| !q.trim().is_empty())
+}
+
+fn asked(request: &ListAffiliatePageRequest) -> Asked {
+    Asked {
+        page: PageQuery::new(request.per_page, request.page, request.sort_dir()),
+        sort: request.sort_by().into(),
+        days: None,
+        affiliate: None,
+    }
+}
+
+pub(super) static STATEMENTS: LazyLock<Statements<ListAffiliatePageRequest>> = LazyLock::new(|| Statements::of(&LIST));
+
+/// The filters of a request for the whole list.
+pub(super) fn filters(request: ListAffiliatesRequest) -> ListAffiliatePageRequest {
+    ListAffiliatePageRequest {
+        status: request.status,
+        country: request.country,
+        q: request.q,
+        ..ListAffiliatePageRequest::default()
+    }
 }
 
 /// The selected columns of an affiliate with the alias `a`.
@@ -60,26 +129,25 @@ pub(crate) fn single(pool: &Connections, memory: &Memory) -> Reads<Affiliate> {
         resource: 1,
         pool: pool.clone(),
         memory: memory.clone(),
-        one: *BY_KEY,
-        many: *BY_KEYS,
+        one: STATEMENTS.by_key,
+        many: STATEMENTS.by_keys,
         decode: Reader::read,
         not_found: Error::affiliate_not_found,
         long: &[],
     })
 }
 
-/// Returns the company's affiliates among `ids`, by ID.
-pub(super) async fn by_ids(source: Source, ids: &[i64]) -> Result<Records<Affiliate>, Error> {
-    read_by_ids(source, *BY_IDS, ids, Reader::<Affiliate>::read).await
-}
-
 impl RecordPage for ListAffiliatesResponse {
     const RESOURCE: i16 = 1;
 
-    type Filters = ();
+    type Filters = ListAffiliatePageRequest;
 
-    fn statement((): &(), changed: bool) -> &'static str {
+    fn statement(_: &Self::Filters, changed: bool) -> &'static str {
         if changed { *CHANGED_AFTER } else { *AFTER }
+    }
+
+    fn bind(query: PageOfRecords, filters: &Self::Filters) -> PageOfRecords {
+        STATEMENTS.bind_whole(query, filters)
     }
 
     fn read(rows: &[PgRow], _: i64) -> Result<Self, sqlx::Error> {
@@ -87,11 +155,13 @@ impl RecordPage for ListAffiliatesResponse {
     }
 }
 
-static SEARCH: LazyLock<&'static str> =
-    LazyLock::new(|| fill(include_str!("sql/search.sql"), &[("columns", &columns())]).leak());
+static SEARCH: LazyLock<&'static str> = LazyLock::new(|| {
+    let matches = fill(MATCHES, &[("a", "a"), ("patterns", "(select $2)::text[]"), ("digits", "(select $6)")]);
+    fill(include_str!("sql/search.sql"), &[("columns", &columns()), ("matches", &matches)]).leak()
+});
 
 /// The statement, with the types of its parameters.
-pub(crate) fn search_statement() -> (&'static str, &'static str) {
+pub(super) fn search_statement() -> (&'static str, &'static str) {
     (*SEARCH, "bigint, text[], bigint, bigint, text, text")
 }
 
@@ -109,7 +179,7 @@ fn phone_digits(text: &str) -> Option<String> {
 pub(super) async fn search(source: Source, request: &SearchAffiliatesRequest) -> Result<Records<Affiliate>, Error> {
     let SearchAffiliatesRequest { q, limit } = request;
     let company_id = source.company_id;
-    let query = || search::query(*SEARCH, "affiliate", company_id, q, *limit).bind(q.trim()).bind(phone_digits(q));
+    let query = || search::query(*SEARCH, KIND, company_id, q, *limit).bind(q.trim()).bind(phone_digits(q));
     read_records(source, query, Reader::<Affiliate>::read).await
 }
 

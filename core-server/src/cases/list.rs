@@ -19,29 +19,33 @@ use storage::{
     database::Connections,
     reads::{ReadByKey, Reads},
     table::{Reader, read_all, selection},
+    template::fill,
 };
 
 use crate::{
     lists::{
-        Asked, Comparison, Filter, List, PageOfRecords, PageQuery, Part, RecordPage, Sort, Statements, Value, day, days,
+        Asked, Comparison, Counts, Filter, List, PageOfRecords, PageQuery, Part, RecordPage, Sort, Statements, Value,
+        day, days,
     },
     record_sql::{Place, own_names, read_infractions},
 };
 
 pub(crate) static LIST: List<ListComplianceCasesRequest> = List {
     table: "compliance_cases",
-    counts: "compliance_case_counts",
+    counts: Some(Counts {
+        table: "compliance_case_counts",
+        date: "created_date",
+        buckets: "compliance_case_buckets(r.id, r.created_date)",
+        lock: 2,
+    }),
     filters: &[Filter {
         column: "case_status_id",
         value: Value::Integer(|request| request.case_status_id.map(name_id)),
     }],
-    date: "created_date",
     sorts: &[
         Sort { number: CaseSort::Id as i32, parts: &[Part::Ids] },
         Sort { number: CaseSort::CreatedDt as i32, parts: &[Part::Days("created_date")] },
     ],
-    buckets: "compliance_case_buckets(r.id, r.created_date)",
-    lock: 2,
     record: query::<ComplianceCase>,
     long: None,
     asked,
@@ -49,7 +53,7 @@ pub(crate) static LIST: List<ListComplianceCasesRequest> = List {
 };
 
 const COMPARISON: Comparison<ListComplianceCasesRequest> = Comparison {
-    conditions: include_str!("conditions.sql"),
+    conditions: || fill(include_str!("conditions.sql"), &[]),
     columns: &["case_status_id", "risk_level_id", "sub_status_id", "case_worker", "follow_up_date", "closed_date"],
     parameters: &[
         Value::Boolean(|request| request.open),

@@ -9,23 +9,29 @@ use crate::record_sql::RecordQuery;
 /// A list of a company's records, for requests of the type `Q`.
 pub(crate) struct List<Q: 'static> {
     pub(crate) table: &'static str,
-    /// The table of counts. It has a column for each filter, and a dimension for each sort key.
-    pub(crate) counts: &'static str,
+    /// `None` if every page compares all records.
+    pub(crate) counts: Option<Counts>,
     pub(crate) filters: &'static [Filter<Q>],
-    /// The column of a range of days. Never null. The counts have its bounds in each bucket.
-    pub(crate) date: &'static str,
-    /// The sort keys. The first is the default.
+    /// The sort keys with counts. The first is the default.
     pub(crate) sorts: &'static [Sort],
-    /// The buckets that count a record `r`.
-    pub(crate) buckets: &'static str,
-    /// The number of the lock for writers of the counts.
-    pub(crate) lock: i64,
     pub(crate) record: RecordQuery,
     /// A column with texts so long that a few records make a page of the whole list.
     pub(crate) long: Option<&'static str>,
     /// Reads the other properties of a request.
     pub(crate) asked: fn(&Q) -> Asked,
     pub(crate) comparison: Option<Comparison<Q>>,
+}
+
+/// How the records of a list are counted. They have a date, and the ID of an affiliate.
+pub(crate) struct Counts {
+    /// The table of counts. It has a column for each filter, and a dimension for each sort key.
+    pub(crate) table: &'static str,
+    /// The column of a range of days. Never null. The counts have its bounds in each bucket.
+    pub(crate) date: &'static str,
+    /// The buckets that count a record `r`.
+    pub(crate) buckets: &'static str,
+    /// The number of the lock for writers of the counts.
+    pub(crate) lock: i64,
 }
 
 impl<Q> List<Q> {
@@ -38,8 +44,8 @@ impl<Q> List<Q> {
 
 /// Filters and sort keys without counts. A request with one of them reads all records of the company by key, and sorts the matches.
 pub(crate) struct Comparison<Q: 'static> {
-    /// Further conditions on the record `u`. Their parameters follow the filters'. A null parameter means no condition.
-    pub(crate) conditions: &'static str,
+    /// Returns further conditions on the record `u`. Their parameters follow the filters'. A null parameter means no condition.
+    pub(crate) conditions: fn() -> String,
     /// The columns of `u` in the conditions.
     pub(crate) columns: &'static [&'static str],
     /// The parameters of the conditions.
@@ -68,6 +74,7 @@ pub(crate) enum Value<Q> {
     Integer(fn(&Q) -> Option<i32>),
     Boolean(fn(&Q) -> Option<bool>),
     Text(fn(&Q) -> Option<String>),
+    Texts(fn(&Q) -> Option<Vec<String>>),
     Timestamp(fn(&Q) -> Option<OffsetDateTime>),
 }
 
@@ -77,6 +84,7 @@ impl<Q> Value<Q> {
             Self::Integer(value) => value(request).is_some(),
             Self::Boolean(value) => value(request).is_some(),
             Self::Text(value) => value(request).is_some(),
+            Self::Texts(value) => value(request).is_some(),
             Self::Timestamp(value) => value(request).is_some(),
         }
     }
@@ -91,6 +99,7 @@ impl<Q> Value<Q> {
             Self::Integer(value) => query.bind(value(request)),
             Self::Boolean(value) => query.bind(value(request)),
             Self::Text(value) => query.bind(value(request)),
+            Self::Texts(value) => query.bind(value(request)),
             Self::Timestamp(value) => query.bind(value(request)),
         }
     }
@@ -101,6 +110,7 @@ impl<Q> Value<Q> {
             Self::Integer(_) => ("integer", "-2147483648", "2147483647"),
             Self::Boolean(_) => ("boolean", "false", "true"),
             Self::Text(_) => ("text", "''", "null"),
+            Self::Texts(_) => ("text[]", "'{}'", "null"),
             Self::Timestamp(_) => ("timestamptz", "'-infinity'", "'infinity'"),
         }
     }

@@ -5,7 +5,7 @@
 
 use storage::template::fill;
 
-use super::description::{Filter, List, Part, Value, midnight};
+use super::description::{Counts, Filter, List, Part, Value, midnight};
 use crate::record_sql::Place;
 
 /// The number of the first filter's parameter.
@@ -26,6 +26,14 @@ pub(super) fn filters_or_null<Q>(list: &List<Q>) -> String {
     (FIRST_FILTER..).zip(list.filters).map(condition).collect()
 }
 
+/// Compares the date of `u` with the days of a range. An absent day is null. Empty without counts.
+pub(super) fn days_or_null<Q>(list: &List<Q>) -> String {
+    let Some(Counts { date, .. }) = &list.counts else { return String::new() };
+    let (first, last) = ("(select $4::integer)", "(select $5::integer)");
+    let (from, to) = (midnight(first), midnight(&format!("{last} + 1")));
+    format!(" and ({first} is null or u.{date} >= {from}) and ({last} is null or u.{date} < {to})")
+}
+
 /// The properties of a request that decide on its statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "a request has each property, or not")]
@@ -42,6 +50,7 @@ pub(super) struct Shape {
 /// A statement that reads a page.
 pub(super) struct PageStatement<'l, Q: 'static> {
     pub(super) list: &'l List<Q>,
+    pub(super) counts: &'l Counts,
     pub(super) shape: Shape,
 }
 
@@ -111,7 +120,7 @@ impl<Q> PageStatement<'_, Q> {
                 ("key", &self.key_column()),
                 ("of_group", &self.of_group()),
                 ("in_range", &in_range),
-                ("date", self.list.date),
+                ("date", self.counts.date),
                 ("order", &self.order_of("u.")),
             ],
         )
@@ -121,11 +130,11 @@ impl<Q> PageStatement<'_, Q> {
     fn total(&self) -> String {
         let file =
             if self.shape.ranged { include_str!("sql/total_in_range.sql") } else { include_str!("sql/total.sql") };
-        let date = Part::Days(self.list.date);
+        let date = Part::Days(self.counts.date);
         fill(
             file,
             &[
-                ("counts", self.list.counts),
+                ("counts", self.counts.table),
                 ("date", date.fine()),
                 ("date_coarse", &date.coarse()),
                 ("equal", &self.equal_counts("c")),
@@ -136,7 +145,7 @@ impl<Q> PageStatement<'_, Q> {
     fn groups(&self) -> String {
         let columns: Vec<&str> = self.list.filters.iter().map(|filter| filter.column).collect();
         let (columns, equal) = (columns.join(", "), self.equal_counts("c"));
-        let parts = [("columns", &*columns), ("counts", self.list.counts), ("equal", &*equal)];
+        let parts = [("columns", &*columns), ("counts", self.counts.table), ("equal", &*equal)];
         fill(include_str!("sql/groups.sql"), &parts)
     }
 
@@ -146,7 +155,7 @@ impl<Q> PageStatement<'_, Q> {
         fill(
             include_str!("sql/bounds.sql"),
             &[
-                ("counts", self.list.counts),
+                ("counts", self.counts.table),
                 ("fine", part.fine()),
                 ("coarse", &part.coarse()),
                 ("number", &part.number()),
@@ -178,7 +187,7 @@ impl<Q> PageStatement<'_, Q> {
 
     /// Whether the range and the sort key are on different columns.
     fn ranged_elsewhere(&self) -> bool {
-        self.shape.ranged && self.column() != Some(self.list.date)
+        self.shape.ranged && self.column() != Some(self.counts.date)
     }
 
     /// Compares the columns of the counts with the filters. An absent filter is null. The condition is a range, so the counts' index can
@@ -210,7 +219,7 @@ impl<Q> PageStatement<'_, Q> {
 
     /// Compares the date of `u` with the range. The bounds are subqueries, which are computed once.
     fn in_range(&self) -> String {
-        let (date, from, to) = (self.list.date, midnight("$4"), midnight("$5 + 1"));
+        let (date, from, to) = (self.counts.date, midnight("$4"), midnight("$5 + 1"));
         if self.shape.ranged {
             format!(" and u.{date} >= (select {from}) and u.{date} < (select {to})")
         } else {

@@ -33,7 +33,7 @@ pub(crate) struct Statements<Q: 'static> {
     list: &'static List<Q>,
     pages: Vec<(Shape, &'static str)>,
     compared: Vec<Compared>,
-    whole: [(&'static str, &'static str); 4],
+    whole: Vec<(&'static str, &'static str)>,
     /// A record by company and ID.
     pub(crate) by_key: &'static str,
     /// Records by company and ID, for many concurrent reads.
@@ -59,20 +59,9 @@ pub(crate) struct Source {
 
 impl<Q> Statements<Q> {
     pub(crate) fn of(list: &'static List<Q>) -> Self {
-        let mut pages = Vec::new();
-        for sort in list.sorts {
-            for (descending, ranged) in [(false, false), (false, true), (true, false), (true, true)] {
-                for filtered in [false, true] {
-                    for of_affiliate in [false, true] {
-                        let shape = Shape { parts: sort.parts, descending, ranged, filtered, of_affiliate };
-                        pages.push((shape, &*PageStatement { list, shape }.sql().leak()));
-                    }
-                }
-            }
-        }
         Self {
             list,
-            pages,
+            pages: pages(list),
             compared: compared(list),
             whole: whole(list),
             by_key: by_key(list.record),
@@ -98,7 +87,7 @@ impl<Q> Statements<Q> {
     pub(crate) fn reads(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let by_id =
             [(self.by_key, "bigint, bigint"), (self.by_keys, "bigint[], bigint[]"), (self.by_ids, "bigint, bigint[]")];
-        by_id.into_iter().chain(self.whole)
+        by_id.into_iter().chain(self.whole.iter().copied())
     }
 
     /// Reads one page of the company's records. `None` if the records are too large.
@@ -174,6 +163,23 @@ impl<Q> Statements<Q> {
     }
 }
 
+/// The statements that find a page by counts, with the shapes of their requests.
+fn pages<Q>(list: &'static List<Q>) -> Vec<(Shape, &'static str)> {
+    let Some(counts) = &list.counts else { return Vec::new() };
+    let mut pages = Vec::new();
+    for sort in list.sorts {
+        for (descending, ranged) in [(false, false), (false, true), (true, false), (true, true)] {
+            for filtered in [false, true] {
+                for of_affiliate in [false, true] {
+                    let shape = Shape { parts: sort.parts, descending, ranged, filtered, of_affiliate };
+                    pages.push((shape, &*PageStatement { list, counts, shape }.sql().leak()));
+                }
+            }
+        }
+    }
+    pages
+}
+
 impl Source {
     /// Returns the rows of a statement, with the memory for them. `None` if they are too large.
     async fn fetch<'q>(
@@ -192,18 +198,18 @@ impl Source {
 }
 
 /// A statement that reads a record by company and ID.
-pub(crate) fn by_key(record: RecordQuery) -> &'static str {
+fn by_key(record: RecordQuery) -> &'static str {
     record(&Place::now("$1", "$2")).leak()
 }
 
 /// A statement that reads records by company and ID.
-pub(crate) fn by_keys(record: RecordQuery) -> &'static str {
+fn by_keys(record: RecordQuery) -> &'static str {
     let record = record(&Place::now("p.company_id", "p.id"));
     fill(include_str!("sql/by_keys.sql"), &[("record", &record)]).leak()
 }
 
 /// A statement that reads the records of a company by ID.
-pub(crate) fn by_ids(record: RecordQuery) -> &'static str {
+fn by_ids(record: RecordQuery) -> &'static str {
     let record = record(&Place::now("$1", "p.id"));
     fill(include_str!("sql/by_ids.sql"), &[("record", &record)]).leak()
 }

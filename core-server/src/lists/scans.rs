@@ -11,8 +11,8 @@ use sqlx::{
 use storage::template::fill;
 
 use super::{
-    description::{Comparison, List, Part},
-    page_sql::{filters_or_null, types},
+    description::{Comparison, Counts, List, Part},
+    page_sql::{days_or_null, filters_or_null, types},
 };
 use crate::record_sql::Place;
 
@@ -47,30 +47,33 @@ pub(crate) trait RecordPage: Message + Sized + Send + 'static {
 pub(crate) type PageOfRecords = Query<'static, Postgres, PgArguments>;
 
 /// The statements for pages of a whole list, with the types of their parameters. The first two read all records of the company or of an
-/// affiliate, and the others those of them that have changed.
-pub(super) fn whole<Q>(list: &List<Q>) -> [(&'static str, &'static str); 4] {
+/// affiliate, and the others those of them that have changed. A list without counts has statements of its own.
+pub(super) fn whole<Q>(list: &List<Q>) -> Vec<(&'static str, &'static str)> {
+    let Some(counts) = &list.counts else { return Vec::new() };
     let all_types = types(list.values(true));
     // Records of one affiliate have an index of their own.
     let (all, of_affiliate) = ("", "and u.affiliate_id = $6");
-    [(false, all), (false, of_affiliate), (true, all), (true, of_affiliate)].map(|(changed, condition)| {
+    let statement = |(changed, condition): (bool, &str)| {
         let from = chosen(list.table, "u", changed.then_some(1 + all_types.split(", ").count()));
         let types = format!("{all_types}{}", if changed { ", bigint[]" } else { "" });
-        (&*whole_statement(list, &from, condition).leak(), &*types.leak())
-    })
+        (&*whole_statement(list, counts, &from, condition).leak(), &*types.leak())
+    };
+    [(false, all), (false, of_affiliate), (true, all), (true, of_affiliate)].map(statement).into()
 }
 
-fn whole_statement<Q>(list: &List<Q>, from: &str, condition: &str) -> String {
+fn whole_statement<Q>(list: &List<Q>, counts: &Counts, from: &str, condition: &str) -> String {
     let long = list.long;
-    let (conditions, compared) = list.comparison.as_ref().map_or(("", &[][..]), |it| (it.conditions, it.columns));
+    let (conditions, compared) =
+        list.comparison.as_ref().map_or((String::new(), &[][..]), |it| ((it.conditions)(), it.columns));
     let columns: BTreeSet<&str> =
         list.filters.iter().map(|filter| filter.column).chain(compared.iter().copied()).chain(long).collect();
     let columns: String = columns.into_iter().flat_map(|column| [", u.", column]).collect();
-    let filters = filters_or_null(list) + &fill(conditions, &[]);
+    let filters = days_or_null(list) + &filters_or_null(list) + &conditions;
     let long_column = long.map_or_else(String::new, |long| format!(", u.{long}"));
     let parts = [
         ("from", from),
         ("condition", condition),
-        ("date", list.date),
+        ("date", counts.date),
         ("columns", &columns),
         ("filters", &filters),
         ("long", &long_column),
@@ -117,16 +120,11 @@ fn key(parts: &[Part]) -> String {
 fn compared_statement<Q>(list: &List<Q>, comparison: &Comparison<Q>, key: &str, descending: bool) -> String {
     let direction = if descending { "desc" } else { "asc" };
     let order = |alias: &str| format!("{alias}k {direction} nulls last, {alias}id {direction}");
+    let of_affiliate = list.counts.as_ref().map_or("", |_| " and ($6::bigint is null or u.affiliate_id = $6)");
+    let filters = days_or_null(list) + of_affiliate + &filters_or_null(list) + &(comparison.conditions)();
     let matches = fill(
         include_str!("sql/compared.sql"),
-        &[
-            ("table", list.table),
-            ("key", key),
-            ("date", list.date),
-            ("filters", &filters_or_null(list)),
-            ("conditions", &fill(comparison.conditions, &[])),
-            ("order", &order("")),
-        ],
+        &[("table", list.table), ("key", key), ("filters", &filters), ("order", &order(""))],
     );
     let record = (list.record)(&Place::now("$1", "p.id"));
     matches + &fill(include_str!("sql/records.sql"), &[("record", &record), ("order", &order("p."))])

@@ -24,8 +24,8 @@ use storage::{
 use super::identity::identity;
 use crate::{
     lists::{
-        Asked, Comparison, Filter, List, PageOfRecords, PageQuery, Part, RecordPage, Records, Sort, Source, Statements,
-        Value, day, days, read_records,
+        Asked, Comparison, Counts, Filter, List, PageOfRecords, PageQuery, Part, RecordPage, Records, Sort, Source,
+        Statements, Value, day, days, read_records,
     },
     record_sql::{Place, own_names, read_infractions},
     search,
@@ -33,7 +33,13 @@ use crate::{
 
 pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
     table: "compliance_urls",
-    counts: "compliance_url_counts",
+    counts: Some(Counts {
+        table: "compliance_url_counts",
+        date: "discovery_date",
+        buckets: "compliance_url_buckets(
+        r.id >> 10, utc_day(r.discovery_date), utc_day(r.last_review_date), utc_day(r.last_seen))",
+        lock: 1,
+    }),
     filters: &[
         Filter {
             column: "incident_status_id",
@@ -42,7 +48,6 @@ pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
         },
         Filter { column: "disabled", value: Value::Boolean(|request| request.disabled) },
     ],
-    date: "discovery_date",
     sorts: &[
         Sort { number: UrlSort::Id as i32, parts: &[Part::Ids] },
         Sort { number: UrlSort::DiscoveryDt as i32, parts: &[Part::Days("discovery_date")] },
@@ -52,9 +57,6 @@ pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
         },
         Sort { number: UrlSort::LastSeen as i32, parts: &[Part::Days("last_seen"), Part::Nulls("last_seen")] },
     ],
-    buckets: "compliance_url_buckets(
-        r.id >> 10, utc_day(r.discovery_date), utc_day(r.last_review_date), utc_day(r.last_seen))",
-    lock: 1,
     record: query::<ComplianceUrl>,
     long: Some("transcription_text"),
     asked,
@@ -63,7 +65,7 @@ pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
 
 /// Infractions by the day on which they were recorded.
 const COMPARISON: Comparison<ListComplianceUrlsRequest> = Comparison {
-    conditions: include_str!("conditions.sql"),
+    conditions: || fill(include_str!("conditions.sql"), &[]),
     columns: &[],
     parameters: &[
         Value::Integer(|request| day(request.infraction_after.as_deref())),

@@ -60,7 +60,8 @@ async fn whole_lists_return_the_changed_records() {
         let expected =
             |kind: &str, ids: Vec<i64>| ids.into_iter().filter(|id| changed(kind, *id)).collect::<BTreeSet<_>>();
         let changed_after = Some(after);
-        let affiliates = clients.affiliates.list_affiliates(ListAffiliatesRequest { changed_after }).await;
+        let affiliates =
+            clients.affiliates.list_affiliates(ListAffiliatesRequest { changed_after, ..Default::default() }).await;
         let affiliates = listed(affiliates, |page| page.affiliates.into_iter().map(|record| record.id).collect());
         let all = last.affiliates.iter().map(|record| record.id).collect();
         assert_eq!(affiliates.await.unwrap(), expected("affiliate", all), "{after}");
@@ -85,7 +86,7 @@ async fn whole_lists_return_the_changed_records() {
         let newest = expected("url", all).last().copied();
         assert_eq!(urls.await.unwrap().last().copied(), newest, "{after}");
     }
-    let request = ListAffiliatesRequest { changed_after: Some(last.position + 1) };
+    let request = ListAffiliatesRequest { changed_after: Some(last.position + 1), ..Default::default() };
     let refused = listed(clients.affiliates.list_affiliates(request).await, |_| Vec::new()).await.unwrap_err();
     assert_eq!(reason_of(&refused), "POSITION_GONE");
 }
@@ -126,7 +127,7 @@ async fn whole_lists_return_all_records_after_many_changes() {
             _ => &[(last - entries, &[2]), (last - entries - 1, &[1, 2, 3]), (first, &[1, 2, 3])],
         };
         for (after, ids) in expected {
-            let request = ListAffiliatesRequest { changed_after: Some(*after) };
+            let request = ListAffiliatesRequest { changed_after: Some(*after), ..Default::default() };
             let found = clients.affiliates.list_affiliates(request).await;
             let found =
                 listed(found, |page| page.affiliates.into_iter().map(|record| record.id).collect()).await.unwrap();

@@ -32,7 +32,7 @@ async fn lost(clients: &mut GrpcClients, after: i64) -> [Option<(i64, i64)>; 3] 
     let listed = list(clients, request).await.err();
     let request = WatchChangesRequest { after: Some(after), types: Vec::new() };
     let watched = clients.changes.watch_changes(request).await.err();
-    let request = ListAffiliatesRequest { changed_after: Some(after) };
+    let request = ListAffiliatesRequest { changed_after: Some(after), ..Default::default() };
     let changed = match clients.affiliates.list_affiliates(request).await {
         Ok(stream) => stream.into_inner().message().await.err(),
         Err(status) => Some(status),
@@ -127,7 +127,7 @@ async fn new_positions_follow_all_lost_ones() {
             let read = all(&mut clients, position, 10).await;
             let expected: Vec<_> = (at + 1..=at + changes).collect();
             assert_eq!(read.iter().map(|change| change.position).collect::<Vec<_>>(), expected, "{position}");
-            let request = ListAffiliatesRequest { changed_after: Some(position) };
+            let request = ListAffiliatesRequest { changed_after: Some(position), ..Default::default() };
             let mut changed = clients.affiliates.list_affiliates(request).await.unwrap().into_inner();
             let page = changed.message().await.unwrap().unwrap_or_default();
             assert_eq!(page.affiliates.len() as i64, changes, "{position}");

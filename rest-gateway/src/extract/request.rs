@@ -123,6 +123,11 @@ impl Query {
         self.draft::<M>(&[], |_| String::new()).of_record(path, not_found)
     }
 
+    /// Whether a field of the request has a value in the query.
+    pub(crate) fn has_any<M: Check>(&self) -> bool {
+        self.parameters().any(|(name, value)| !value.is_empty() && M::MESSAGE.fields.iter().any(|it| it.name == name))
+    }
+
     /// Returns the request for a page of a list.
     pub(crate) fn page<M: Check + Message + Default>(&self) -> Result<M, Error> {
         let message = |label: &str| {

@@ -6,7 +6,7 @@ mod files;
 use axum::response::Response;
 use compliance_api::{
     error::{Error, ResultCode},
-    v1::{CreateAffiliateRequest, EraseAffiliateRequest, UpdateAffiliateRequest},
+    v1::{CreateAffiliateRequest, EraseAffiliateRequest, ListAffiliatePageRequest, UpdateAffiliateRequest},
 };
 use http::StatusCode;
 
@@ -27,24 +27,41 @@ use crate::{
 /// The message of a list.
 const FOUND: &str = "Affiliates found";
 
-/// List all affiliates
+/// List affiliates
 ///
-/// Returns every affiliate of the company, by ascending ID, in one response without pages. The response is a stream: read it while it
-/// arrives. If the connection ends early, the list is incomplete.
+/// Without parameters, returns every affiliate of the company, by ascending ID, in one response without pages. The response is a stream:
+/// read it while it arrives. If the connection ends early, the list is incomplete.
+///
+/// With a filter, `sort_by`, `sort_dir`, `per_page` or `page`, returns one page of the affiliates that match all filters, with `meta`. Ties
+/// are sorted by ID in the same direction; affiliates without the value come last in both directions. A page past the end is empty.
 ///
 /// With `Accept: application/x-ndjson`, the response has one record per line. With `Accept: text/csv`, it has a header row and one
-/// row per record.
+/// row per record. These formats return all affiliates that match, by ascending ID. They do not accept `sort_by`, `sort_dir`, `per_page` and
+/// `page`. A page does not accept `changed_after`.
 ///
 /// - Operation: `listAffiliates`
-/// - Query: `ListAffiliatesRequest`
-/// - 200: `AffiliateList`, `application/x-ndjson`, `text/csv`. The affiliates; an empty list if there are none.
+/// - Query: `ListAffiliatePageRequest`, `ListAffiliatesRequest.changed_after`
+/// - 200: `AffiliateList | AffiliatePage`, `application/x-ndjson`, `text/csv`. The whole list, or the page.
 /// - Refused: `PositionRestored`, `PositionGone`
 pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result<Response, Rejection> {
-    let request = caller.accept(query.request()).await?;
+    let response = match format {
+        Format::Json if query.has_any::<ListAffiliatePageRequest>() => list_page(&caller, &query).await?,
+        format => list_all(caller, format, &query).await?,
+    };
+    Ok(varied(response))
+}
+
+async fn list_all(caller: Caller, format: Format, query: &Query) -> Result<Response, Rejection> {
+    let request = caller.accept(query.whole_list()).await?;
     let (caller, deadline) = caller.for_list();
     let list = caller.open(request, 1, |core, request| core.affiliates.list_affiliates(request)).await?;
-    let document = ListFormat::of(format, FOUND, "Affiliate");
-    Ok(varied(respond_opened(document, list, |message| &message.affiliates, deadline)))
+    Ok(respond_opened(ListFormat::of(format, FOUND, "Affiliate"), list, |message| &message.affiliates, deadline))
+}
+
+async fn list_page(caller: &Caller, query: &Query) -> Result<Response, Rejection> {
+    let request = caller.accept(query.page()).await?;
+    let read = caller.call(request, |core, request| core.affiliates.list_affiliate_page(request)).await?;
+    read.respond(caller, 0, |page| respond(StatusCode::OK, &Envelope::found(FOUND, &page.affiliates, page.meta)))
 }
 
 /// Read an affiliate

@@ -66,10 +66,8 @@ async fn a_slow_reader_gets_a_deadline_error() {
     // The first records must arrive before the deadline, so a busy machine needs a later one.
     let mut deadline = TIMEOUT;
     loop {
-        let affiliates = grpc
-            .affiliates
-            .list_affiliates(with_timeout(ListAffiliatesRequest { changed_after: None }, deadline))
-            .await;
+        let affiliates =
+            grpc.affiliates.list_affiliates(with_timeout(ListAffiliatesRequest::default(), deadline)).await;
         let urls = grpc.monitoring.export_urls(with_timeout(ExportUrlsRequest::default(), deadline)).await;
         let cases = grpc.monitoring.export_cases(with_timeout(ExportCasesRequest::default(), deadline)).await;
         let ended = tokio::join!(

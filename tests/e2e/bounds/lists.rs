@@ -63,7 +63,7 @@ async fn grpc_lists_that_nobody_reads() {
     let channel = endpoint.initial_stream_window_size(4096).connect().await.unwrap();
     let list = async |token: &str| {
         let mut grpc = GrpcClients::over(channel.clone(), token);
-        grpc.affiliates.list_affiliates(ListAffiliatesRequest { changed_after: None }).await.map(Response::into_inner)
+        grpc.affiliates.list_affiliates(ListAffiliatesRequest::default()).await.map(Response::into_inner)
     };
     let mut open = Vec::new();
     for _ in 0..MOST {
@@ -104,13 +104,7 @@ async fn grpc_lists_that_nobody_reads() {
 /// Opens a list on a new connection, and reads its first message.
 async fn new_list(service: &TestService, token: &str) -> Result<(), Status> {
     let mut grpc = GrpcClients::connect(service.grpc, token).await;
-    grpc.affiliates
-        .list_affiliates(ListAffiliatesRequest { changed_after: None })
-        .await?
-        .into_inner()
-        .message()
-        .await
-        .map(drop)
+    grpc.affiliates.list_affiliates(ListAffiliatesRequest::default()).await?.into_inner().message().await.map(drop)
 }
 
 async fn of_one_gateway(service: &TestService, address: SocketAddr, rest: RestClient) {

@@ -3,6 +3,7 @@
 //! A case is written once, as REST calls. It runs three times: over REST with the core in the same process, over REST with a remote core,
 //! and over gRPC. Each run has its own company.
 
+mod affiliate_pages;
 mod affiliates;
 mod case_work;
 mod changes;

@@ -10,7 +10,7 @@ use compliance_api::{
         AddComplianceUrlsRequest, Affiliate, AffiliateInput, AffiliateResult, AffiliateUpdate,
         BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, ComplianceCase, ComplianceUrl,
         CreateAffiliateRequest, CreateWebhookRequest, DeleteWebhookRequest, EraseAffiliateRequest, GetOverviewRequest,
-        GetVocabulariesRequest, GetWebhookRequest, ListAffiliatesRequest, ListChangesRequest,
+        GetVocabulariesRequest, GetWebhookRequest, ListAffiliatePageRequest, ListAffiliatesRequest, ListChangesRequest,
         ListComplianceCasesRequest, ListComplianceUrlsRequest, ListWebhookDeliveriesRequest, ListWebhooksRequest,
         PageMeta, RotateWebhookSecretRequest, SearchAffiliatesRequest, SearchChangesRequest,
         SearchComplianceUrlsRequest, TestWebhookRequest, UpdateAffiliateRequest, UpdateWebhookRequest, UrlInput,
@@ -53,7 +53,14 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
     let id = id.map(|id| id.parse::<i64>().unwrap_or_else(|_| panic!("{path}: gRPC has no such ID")));
     let body: Value = body.map(|body| serde_json::from_str(body).unwrap()).unwrap_or_default();
     match (method, resource, id) {
-        ("GET", "affiliates", None) => list_affiliates(&mut grpc, list_request(query)).await,
+        ("GET", "affiliates", None) if query.is_empty() || query.starts_with("changed_after=") => {
+            list_affiliates(&mut grpc, list_request(query)).await
+        }
+        ("GET", "affiliates", None) => {
+            let request = list_request::<ListAffiliatePageRequest>(query);
+            let page = grpc.affiliates.list_affiliate_page(request).await?.into_inner();
+            Ok(found("Affiliates found", &page.affiliates, page.meta.as_ref()))
+        }
         ("POST", "affiliates", None) => create(&mut grpc, &body).await,
         ("PUT", "affiliates", Some(id)) => update(&mut grpc, id, &body).await,
         ("DELETE", "affiliates", Some(id)) => {

@@ -1,9 +1,9 @@
-//! Invalid parameters of `GET /urls` and `GET /cases`.
+//! Invalid parameters of `GET /affiliates`, `GET /urls` and `GET /cases`.
 
 use compliance_api::{
     description::Kind,
     rules::Check as _,
-    v1::{ListComplianceCasesRequest, ListComplianceUrlsRequest},
+    v1::{ListAffiliatePageRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest},
 };
 
 use super::{
@@ -22,12 +22,14 @@ async fn wrong_parameters() {
         let case = Case::new(format!("{path}?{query}")).get(&format!("{path}?{query}"), expected);
         table.push(if only_rest { case.only_rest() } else { case });
     };
+    let affiliates = ListAffiliatePageRequest::MESSAGE;
     let (urls, cases) = (ListComplianceUrlsRequest::MESSAGE, ListComplianceCasesRequest::MESSAGE);
     let dates_of_urls = ["discovery_after", "discovery_before", "infraction_after", "infraction_before"];
     let dates_of_cases =
         ["created_after", "created_before", "follow_up_after", "follow_up_before", "closed_after", "closed_before"];
     for (path, request, dates, sorts) in [
-        ("/urls", urls, &dates_of_urls[..], ["created_dt", "url", "ID", "discovery_date"]),
+        ("/affiliates", affiliates, &[][..], ["distributor_name", "city", "ID", "last_updated_date"]),
+        ("/urls", urls, &dates_of_urls, ["created_dt", "url", "ID", "discovery_date"]),
         ("/cases", cases, &dates_of_cases, ["discovery_dt", "case_id", "ID", "created_date"]),
     ] {
         let of_kind = |kind| request.fields.iter().filter(move |field| field.kind == kind).map(|field| field.name);
@@ -73,6 +75,9 @@ async fn wrong_parameters() {
             }
         }
         let sort_by = match path {
+            "/affiliates" => {
+                "The selected sort by is invalid. It must be one of: id, affiliate_name, status, start_date."
+            }
             "/urls" => {
                 "The selected sort by is invalid. It must be one of: id, discovery_dt, last_review_dt, last_seen."
             }
@@ -88,6 +93,24 @@ async fn wrong_parameters() {
             add(path, &format!("sort_dir={value}"), invalid_one("sort_dir", SORT_DIR), true);
         }
     }
+    let status = "The selected status is invalid. It must be one of: active, inactive, probation, suspended, terminated, forgotten.";
+    let (country, code) = (
+        "The selected country is invalid. It must be an ISO 3166-1 alpha-2 code.",
+        "The country field must be 2 characters.",
+    );
+    add("/affiliates", "status=Active", invalid_one("status", status), false);
+    add("/affiliates", "country=ZZ", invalid_one("country", country), false);
+    add("/affiliates", "country=840", invalid_one("country", code), false);
+    add(
+        "/affiliates",
+        "page=0&per_page=201&status=new",
+        invalid(&[
+            ("status", status),
+            ("per_page", per_page),
+            ("page", "The page field must be between 1 and 9007199254740991."),
+        ]),
+        false,
+    );
     let several = |label: &str| format!("The {label} field must have only one value. The request has several.");
     add("/urls", "disabled=yes&disabled=no&disabled=yes", invalid_one("disabled", &several("disabled")), true);
     add(

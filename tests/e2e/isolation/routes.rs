@@ -10,6 +10,8 @@ use test_support::{
 /// Method, path and body of calls of every route. `<a>`, `<s>`, `<u>` and `<c>` are affiliates, a URL and a case.
 pub(crate) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/affiliates", ""),
+    ("GET", "/affiliates?page=1&sort_by=affiliate_name", ""),
+    ("GET", "/affiliates?q=s&per_page=1", ""),
     ("GET", "/affiliates:search?q=s", ""),
     ("GET", "/affiliates/<a>", ""),
     ("POST", "/affiliates", r#"{"client_affiliate_id":"A","affiliate_name":"Same"}"#),

@@ -1,21 +1,21 @@
 //! One call of each operation, by a company that has the same identifiers as another one.
 
 use compliance_api::v1::{
-    AddComplianceUrlsRequest, AddVocabularyEntriesRequest, AffiliateInput, AffiliateSync, AffiliateUpdate,
-    AttachIncidentsRequest, BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest, BatchGetComplianceCasesRequest,
-    BatchGetComplianceUrlsRequest, BatchOpenCasesRequest, BatchSyncAffiliatesRequest, BatchUpdateAffiliatesRequest,
-    CaseInput, CheckAccessRequest, CloseCaseRequest, CreateAffiliateRequest, CreateWebhookRequest,
-    DeleteWebhookRequest, DetachIncidentsRequest, EraseAffiliateRequest, ExportCasesRequest, ExportUrlsRequest,
-    GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, GetOverviewRequest, GetVocabulariesRequest,
-    GetWebhookRequest, IncidentInput, IncidentKey, IncidentType, InfractionInput, ListAffiliatesRequest,
-    ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListChangesRequest, ListComplianceCasesRequest,
-    ListComplianceUrlsRequest, ListVocabulariesRequest, ListWebhookDeliveriesRequest, ListWebhooksRequest,
-    ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest, ResolveCaseRequest,
-    ReviewUrlRequest, RotateWebhookSecretRequest, SearchAffiliatesRequest, SearchChangesRequest,
-    SearchComplianceUrlsRequest, StreamComplianceUrlsRequest, StreamUrlObservationsRequest, SyncAffiliatesRequest,
-    TestWebhookRequest, UpdateAffiliateRequest, UpdateCaseRequest, UpdateWebhookRequest, UrlInfraction, UrlInput,
-    UrlObservation, UrlReview, UrlSort, VocabularyEntryInput, VocabularyKind, WatchChangesRequest, WebhookInput,
-    WithdrawInfractionsRequest,
+    AddComplianceUrlsRequest, AddVocabularyEntriesRequest, AffiliateInput, AffiliateSort, AffiliateSync,
+    AffiliateUpdate, AttachIncidentsRequest, BatchCreateAffiliatesRequest, BatchGetAffiliatesRequest,
+    BatchGetComplianceCasesRequest, BatchGetComplianceUrlsRequest, BatchOpenCasesRequest, BatchSyncAffiliatesRequest,
+    BatchUpdateAffiliatesRequest, CaseInput, CheckAccessRequest, CloseCaseRequest, CreateAffiliateRequest,
+    CreateWebhookRequest, DeleteWebhookRequest, DetachIncidentsRequest, EraseAffiliateRequest, ExportCasesRequest,
+    ExportUrlsRequest, GetAffiliateRequest, GetComplianceCaseRequest, GetComplianceUrlRequest, GetOverviewRequest,
+    GetVocabulariesRequest, GetWebhookRequest, IncidentInput, IncidentKey, IncidentType, InfractionInput,
+    ListAffiliatePageRequest, ListAffiliatesRequest, ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest,
+    ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, ListVocabulariesRequest,
+    ListWebhookDeliveriesRequest, ListWebhooksRequest, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest,
+    ReopenCaseRequest, ResolveCaseRequest, ReviewUrlRequest, RotateWebhookSecretRequest, SearchAffiliatesRequest,
+    SearchChangesRequest, SearchComplianceUrlsRequest, StreamComplianceUrlsRequest, StreamUrlObservationsRequest,
+    SyncAffiliatesRequest, TestWebhookRequest, UpdateAffiliateRequest, UpdateCaseRequest, UpdateWebhookRequest,
+    UrlInfraction, UrlInput, UrlObservation, UrlReview, UrlSort, VocabularyEntryInput, VocabularyKind,
+    WatchChangesRequest, WebhookInput, WithdrawInfractionsRequest,
 };
 use futures::future::LocalBoxFuture;
 use prost::Message as _;
@@ -84,7 +84,16 @@ fn shown(status: &Status) -> String {
 
 calls! {
     "AccessService/CheckAccess" unary access.check_access |twin| CheckAccessRequest {};
-    "AffiliateService/ListAffiliates" stream affiliates.list_affiliates |twin| ListAffiliatesRequest { changed_after: None };
+    "AffiliateService/ListAffiliates" stream affiliates.list_affiliates |twin| ListAffiliatesRequest::default();
+    "AffiliateService/ListAffiliates" stream affiliates.list_affiliates |twin|
+        ListAffiliatesRequest { q: text("s"), ..ListAffiliatesRequest::default() };
+    "AffiliateService/ListAffiliatePage" unary affiliates.list_affiliate_page |twin| ListAffiliatePageRequest::default();
+    "AffiliateService/ListAffiliatePage" unary affiliates.list_affiliate_page |twin| ListAffiliatePageRequest {
+        q: text("s"),
+        sort_by: AffiliateSort::AffiliateName.into(),
+        per_page: Some(1),
+        ..ListAffiliatePageRequest::default()
+    };
     "AffiliateService/GetAffiliate" unary affiliates.get_affiliate |twin| GetAffiliateRequest { id: AFFILIATE , as_of: None };
     "AffiliateService/BatchGetAffiliates" unary affiliates.batch_get_affiliates |twin|
         BatchGetAffiliatesRequest { ids: vec![UPLINE, AFFILIATE] };

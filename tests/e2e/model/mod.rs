@@ -1,5 +1,6 @@
 //! Compares lists with a model: random records, random queries, and pages that the test also computes.
 
+mod affiliates;
 mod data;
 mod dice;
 mod names;

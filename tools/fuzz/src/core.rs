@@ -88,6 +88,7 @@ macro_rules! operations {
 operations! {
     AccessServiceStubs { check_access(CheckAccessRequest) -> CheckAccessResponse unchecked; }
     AffiliateServiceStubs {
+        list_affiliate_page(ListAffiliatePageRequest) -> ListAffiliatePageResponse checked;
         get_affiliate(GetAffiliateRequest) -> Affiliate unchecked;
         batch_get_affiliates(BatchGetAffiliatesRequest) -> BatchGetAffiliatesResponse unchecked;
         search_affiliates(SearchAffiliatesRequest) -> SearchAffiliatesResponse checked;

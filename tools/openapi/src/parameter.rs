@@ -68,6 +68,9 @@ fn query_parameter(field: &Field) -> Json {
         (None, _) if field.format == Format::Timestamp => {
             object! { "type": "string", "pattern": pattern::timestamp() }
         }
+        (None, _) if field.format == Format::Country => {
+            object! { "type": "string", "pattern": pattern::country_code() }
+        }
         (None, _) => input::required_text(field),
     };
     let default = match name {

@@ -13,9 +13,10 @@ use crate::{
 };
 
 /// Envelopes with data: name, result, and the message in `data`, in brackets for a list.
-const ENVELOPES: [(&str, ResultCode, &str); 22] = [
+const ENVELOPES: [(&str, ResultCode, &str); 23] = [
     ("AffiliateFound", ResultCode::Found, "Affiliate"),
     ("AffiliateList", ResultCode::Found, "[Affiliate]"),
+    ("AffiliatePage", ResultCode::Found, "[Affiliate]"),
     ("UrlFound", ResultCode::Found, "ComplianceUrl"),
     ("UrlList", ResultCode::Found, "[ComplianceUrl]"),
     ("CaseFound", ResultCode::Found, "ComplianceCase"),
@@ -39,7 +40,7 @@ const ENVELOPES: [(&str, ResultCode, &str); 22] = [
 ];
 
 /// The envelopes with `meta`.
-const PAGES: [&str; 2] = ["UrlList", "CaseList"];
+const PAGES: [&str; 3] = ["AffiliatePage", "UrlList", "CaseList"];
 
 /// Returns all schemas.
 pub(crate) fn all() -> Vec<(String, Json)> {

@@ -4,7 +4,7 @@ import json
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from . import stream
 from .calls import Result
@@ -12,6 +12,7 @@ from .case_work import CaseWork
 from .models import (
     Affiliate,
     AffiliateCreate,
+    AffiliateFilters,
     AffiliateRosterItem,
     AffiliateUpdate,
     BatchSyncAffiliatesResponse,
@@ -58,11 +59,12 @@ class Client(CaseWork):
         as a file, CSV or a workbook."""
         return self._transport.call(method, path, query, body)[0]
 
-    def affiliates(self) -> Iterator[Affiliate]:
-        """Yields all affiliates by ID while they arrive. Continues after a lost connection."""
+    def affiliates(self, **filters: Unpack[AffiliateFilters]) -> Iterator[Affiliate]:
+        """Yields all affiliates that match the filters, by ID while they arrive. Continues after a lost connection."""
         last = 0
+        headers = {"Accept": "application/x-ndjson"}
         for attempt in self._transport.attempts():
-            with attempt, self._transport.response("GET", "/api/affiliates", headers={"Accept": "application/x-ndjson"}) as response:
+            with attempt, self._transport.response("GET", "/api/affiliates", filters, headers=headers) as response:
                 stream.check_ndjson(response.headers)
                 for line in response.iter_lines(PART):
                     affiliate: Affiliate = json.loads(line)

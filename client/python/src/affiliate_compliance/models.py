@@ -1121,6 +1121,17 @@ class WebhookDelivery(TypedDict):
     """Why the attempt failed. Absent if the message was delivered."""
 
 
+class AffiliateFilters(TypedDict):
+    status: NotRequired[AffiliateStatus]
+    """Only affiliates with this status."""
+    country: NotRequired[str]
+    """Only affiliates in this country, as an ISO 3166-1 alpha-2 code such as `US` or `us`."""
+    q: NotRequired[str]
+    """Only affiliates that contain these words, in any order: in their names, `client_affiliate_id`, e-mail addresses and city. Or the affiliate with this ID, such as `#494`, or affiliates with this complete phone number. The search ignores case and accents, and has no wildcards. In phone numbers, it compares only the digits."""
+    changed_after: NotRequired[int]
+    """Only records created or changed after this position in the record of changes. Get positions from `GET /api/changes` (gRPC: ListChanges), which also lists deleted records. 410 (OUT_OF_RANGE, reason POSITION_GONE) if the service has removed changes after this position, or if the position is above the last one."""
+
+
 class UrlFilters(TypedDict):
     incident_status_id: NotRequired[int]
     """Only URLs with the incident status that has this ID. Every company starts with: 1 New, 2 Open, 3 In Violation, 4 Approved, 5 Remediated, 6 Archived. It can add its own names."""

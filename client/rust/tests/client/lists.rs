@@ -54,7 +54,7 @@ async fn a_list_resumes_after_the_last_record() {
     };
     let affiliates = (0..RECORDS).map(affiliate).collect();
     service.client().call(BatchCreateAffiliatesRequest { affiliates, validate_only: false }).await.unwrap();
-    let affiliates = read_broken(&service, ListAffiliatesRequest { changed_after: None }).await;
+    let affiliates = read_broken(&service, ListAffiliatesRequest::default()).await;
     assert!(affiliates.is_sorted_by(|a, b| a.id < b.id) && affiliates.len() == RECORDS, "{}", affiliates.len());
 }
 
@@ -148,7 +148,7 @@ async fn a_silent_list_ends() {
 
     // Errors of the service end the list.
     let error = service.client_at(service.address).token("t").build().unwrap();
-    let error = pin!(error.list(ListAffiliatesRequest { changed_after: None })).try_next().await.unwrap_err();
+    let error = pin!(error.list(ListAffiliatesRequest::default())).try_next().await.unwrap_err();
     assert_eq!(error.reason(), Some(Reason::TokenInvalid));
 }
 

@@ -13,13 +13,7 @@ with exact as materialized (
     (
         select a.id, true from affiliates a
         where a.company_id = $1
-            and case
-                when a.id in (select e.id from exact e) then false
-                when concat_ws(E'\n', a.client_affiliate_id, a.affiliate_name, a.first_name, a.last_name, a.company_name, a.email_one, a.email_two,
-                    a.city) collate "C" ~ all ((select $2)::text[]) then true
-                when (select $6) is not null then (select $6) in (
-                    regexp_replace(a.phone_one, '[^0-9]', '', 'g'), regexp_replace(a.phone_two, '[^0-9]', '', 'g'))
-            end
+            and case when a.id in (select e.id from exact e) then false else :matches end
         order by a.id
         limit (select $3)
     )

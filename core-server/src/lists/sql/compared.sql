@@ -5,11 +5,7 @@ with matches as materialized (
     from (
         select u.* from :table u where u.company_id = $1 order by u.id limit (select 1::bigint << 62)
     ) u
-    where ($6::bigint is null or u.affiliate_id = $6)
-        and ($4::integer is null or u.:date >= to_timestamp($4::double precision * 86400))
-        and ($5::integer is null or u.:date < to_timestamp(($5 + 1)::double precision * 86400))
-        :filters
-        :conditions
+    where true :filters
 ),
 counted as materialized (
     select count(*) as total from matches

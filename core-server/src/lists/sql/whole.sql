@@ -5,7 +5,5 @@ from (
     select u.id, u.:date :columns from :from
     where u.company_id = $1 and u.id > $2 :condition order by u.id limit (select null::bigint)
 ) u
-where ((select $4::integer) is null or u.:date >= to_timestamp(((select $4::integer))::double precision * 86400))
-    and ((select $5::integer) is null or u.:date < to_timestamp(((select $5::integer) + 1)::double precision * 86400))
-    :filters
+where true :filters
 order by u.id limit $3

@@ -1,8 +1,9 @@
 use compliance_api::{
     error::Error,
     v1::{
-        ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, ListComplianceCasesRequest,
-        ListComplianceUrlsRequest, SearchChangesRequest, SortDirection, UrlSort,
+        AffiliateSort, ListAffiliatePageRequest, ListAffiliatesRequest, ListAllComplianceCasesRequest,
+        ListAllComplianceUrlsRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, SearchChangesRequest,
+        SortDirection, UrlSort,
     },
 };
 
@@ -48,6 +49,37 @@ fn every_parameter_has_its_field() {
         infraction_before: Some("2024-02-29".into()),
     };
     assert_eq!(request.unwrap(), expected);
+}
+
+#[test]
+fn parameters_of_an_affiliate_page_have_their_fields() {
+    let has_any = |text| query("/api/affiliates", Some(text)).has_any::<ListAffiliatePageRequest>();
+    for page in ["page=1", "per_page=x", "sort_by=id", "sort_dir=asc", "q=a", "status=active", "%63ountry=US"] {
+        assert!(has_any(page), "{page}");
+    }
+    for whole in ["", "page=&status=", "changed_after=7", "Page=1"] {
+        assert!(!has_any(whole), "{whole}");
+    }
+    let text = "status=active&country=us&q=a+b&sort_by=affiliate_name&sort_dir=asc&per_page=5&page=2&colour=red";
+    let request = query("/api/affiliates", Some(text)).page::<ListAffiliatePageRequest>();
+    let expected = ListAffiliatePageRequest {
+        status: Some("active".into()),
+        country: Some("us".into()),
+        q: Some("a b".into()),
+        sort_by: AffiliateSort::AffiliateName.into(),
+        sort_dir: SortDirection::Asc.into(),
+        per_page: Some(5),
+        page: Some(2),
+    };
+    assert_eq!(request.unwrap(), expected);
+    let request = query("/api/affiliates", Some("status=active&country=us&q=a&changed_after=7&page="));
+    let expected = ListAffiliatesRequest {
+        changed_after: Some(7),
+        status: Some("active".into()),
+        country: Some("us".into()),
+        q: Some("a".into()),
+    };
+    assert_eq!(request.whole_list::<ListAffiliatesRequest>().unwrap(), expected);
 }
 
 #[test]

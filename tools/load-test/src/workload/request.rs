@@ -93,9 +93,7 @@ impl LoadRequest {
         let page_of = |page: &u64, per_page: &u64| (Some(*page as i64), Some(*per_page as i64));
         match self {
             Self::GetAffiliate(id) => encoded(&Operation::GET_AFFILIATE, &GetAffiliateRequest { id: *id, as_of: None }),
-            Self::ListAffiliates => {
-                encoded(&Operation::LIST_AFFILIATES, &ListAffiliatesRequest { changed_after: None })
-            }
+            Self::ListAffiliates => encoded(&Operation::LIST_AFFILIATES, &ListAffiliatesRequest::default()),
             Self::ListUrls { page, per_page } => {
                 let (page, per_page) = page_of(page, per_page);
                 encoded(

@@ -1,0 +1,159 @@
+//! Pages of `GET /affiliates`: filters, sorts and pages, beside the whole list.
+
+use compliance_api::v1::ListAffiliatesRequest;
+use test_support::{RestClient, RestResponse, TestService, new_company};
+
+use super::{
+    Case,
+    affiliates::{list, named},
+    expect::{page, text},
+    records, run_table,
+};
+
+/// Client identifier, name, status, country with its numeric code, start date and phone number of each affiliate (`<1>` to `<5>`): ties and
+/// nulls.
+type Row = (&'static str, &'static str, Option<&'static str>, Option<i16>, Option<&'static str>, Option<&'static str>);
+const AFFILIATES: [Row; 5] = [
+    ("KA", "bob", Some("active"), Some(840), Some("2024-03-01"), None),
+    ("KB", "Ann", Some("inactive"), Some(840), None, None),
+    ("KC", "Zoe", Some("active"), Some(276), Some("2024-03-01"), None),
+    ("KD", "ann lee", None, None, Some("2023-01-01"), Some("+1 (555) 010-4477")),
+    ("KE", "Émile Ann", Some("active"), None, None, None),
+];
+
+fn given(name: String) -> Case {
+    let sql = |value: Option<&str>| value.map_or("null".to_owned(), |value| format!("'{value}'"));
+    AFFILIATES.iter().fold(Case::new(name), |case, (client_id, name, status, country, start, phone)| {
+        let country = country.map(|country| country.to_string());
+        let values = [*status, country.as_deref(), *start, *phone].map(sql).join(", ");
+        case.sql(&format!(
+            "insert into affiliates (company_id, client_affiliate_id, affiliate_name, status, country, start_date, phone_one)
+            values (<company>, '{client_id}', '{name}', {values}) returning id"
+        ))
+    })
+}
+
+/// The affiliate with this number, from 1, in a response.
+fn affiliate(number: usize) -> String {
+    let (client_id, name, status, country, start, phone) = AFFILIATES[number - 1];
+    let texts = [("status", status), ("start_date", start), ("phone_one", phone)];
+    let mut values = vec![("client_affiliate_id", text(client_id)), ("affiliate_name", text(name))];
+    values.extend(texts.into_iter().filter_map(|(field, value)| Some((field, text(value?)))));
+    values.extend(country.map(|country| ("country", country.to_string())));
+    records::affiliate(&format!("<{number}>"), &values)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_are_filtered_and_sorted() {
+    let whole: &[(&str, &[usize])] = &[
+        ("page=1", &[5, 4, 3, 2, 1]),
+        ("per_page=100", &[5, 4, 3, 2, 1]),
+        ("sort_by=id", &[5, 4, 3, 2, 1]),
+        ("sort_dir=desc", &[5, 4, 3, 2, 1]),
+        ("sort_dir=asc", &[1, 2, 3, 4, 5]),
+        ("sort_by=affiliate_name", &[5, 3, 1, 4, 2]),
+        ("sort_by=affiliate_name&sort_dir=asc", &[2, 4, 1, 3, 5]),
+        ("sort_by=status", &[2, 5, 3, 1, 4]),
+        ("sort_by=status&sort_dir=asc", &[1, 3, 5, 2, 4]),
+        ("sort_by=start_date", &[3, 1, 4, 5, 2]),
+        ("sort_by=start_date&sort_dir=asc", &[4, 1, 3, 2, 5]),
+        ("status=active", &[5, 3, 1]),
+        ("status=terminated", &[]),
+        ("status=active&sort_by=affiliate_name&sort_dir=asc", &[1, 3, 5]),
+        ("country=us", &[2, 1]),
+        ("country=US&status=active", &[1]),
+        ("country=FR", &[]),
+        ("q=ANN", &[5, 4, 2]),
+        ("q=emile%20ann", &[5]),
+        ("q=kc", &[3]),
+        ("q=<3>", &[3]),
+        ("q=15550104477", &[4]),
+        ("q=nobody", &[]),
+        ("q=ann&status=active&country=us", &[]),
+        ("q=ann&sort_by=affiliate_name&sort_dir=asc", &[2, 4, 5]),
+    ];
+    let found = |numbers: &[usize]| numbers.iter().map(|number| affiliate(*number)).collect::<Vec<_>>();
+    let mut cases: Vec<Case> = whole
+        .iter()
+        .map(|(query, numbers)| {
+            let expected = page("Affiliates found", &found(numbers), numbers.len() as u32, 100, 1, 1);
+            given(format!("affiliates?{query}")).get(&format!("/affiliates?{query}"), expected)
+        })
+        .collect();
+    // Total, records a page, current page, last page.
+    let paged: &[(&str, &[usize], (u32, u32, u64, u32))] = &[
+        ("per_page=2", &[5, 4], (5, 2, 1, 3)),
+        ("per_page=2&page=3", &[1], (5, 2, 3, 3)),
+        ("per_page=2&page=4", &[], (5, 2, 4, 3)),
+        ("per_page=1&page=5", &[1], (5, 1, 5, 5)),
+        ("per_page=200", &[5, 4, 3, 2, 1], (5, 200, 1, 1)),
+        ("page=9007199254740991&per_page=200", &[], (5, 200, 9_007_199_254_740_991, 1)),
+        ("sort_by=status&sort_dir=asc&per_page=2&page=2", &[5, 2], (5, 2, 2, 3)),
+        ("sort_by=start_date&per_page=2&page=2", &[4, 5], (5, 2, 2, 3)),
+        ("status=active&per_page=2&page=2", &[1], (3, 2, 2, 2)),
+        ("q=ann&per_page=1&page=3", &[2], (3, 1, 3, 3)),
+        ("country=FR&page=3", &[], (0, 100, 3, 1)),
+    ];
+    cases.extend(paged.iter().map(|(query, numbers, (total, per_page, current, last))| {
+        let expected = page("Affiliates found", &found(numbers), *total, *per_page, *current, *last);
+        given(format!("affiliates?{query}")).get(&format!("/affiliates?{query}"), expected)
+    }));
+    cases.push(Case::new("no affiliates").get("/affiliates?page=1", page("Affiliates found", &[], 0, 100, 1, 1)));
+    run_table(cases).await;
+}
+
+/// Empty and unknown parameters do not request a page.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lists_without_parameters_are_whole() {
+    let queries = ["", "?", "?page=&per_page=&sort_by=&sort_dir=&status=&country=&q=", "?colour=red&Page=2"];
+    let given = |query| Case::new(query).given_affiliate("C-1", "Zoe").given_affiliate("C-2", "Ann");
+    let whole = || list(&[named("<1>", "C-1", "Zoe"), named("<2>", "C-2", "Ann")]);
+    run_table(queries.map(|query| given(query).get(&format!("/affiliates{query}"), whole()).only_rest()).into()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whole_lists_have_filters_and_no_pages() {
+    let service = TestService::start().await;
+    let company = new_company();
+    sqlx::query(
+        "insert into affiliates (company_id, client_affiliate_id, affiliate_name, status, country)
+        select $1, n::text, 'Ann ' || n, case when n % 3 = 0 then 'active' end, case when n % 2 = 0 then 840 end
+        from generate_series(1, 300) n",
+    )
+    .bind(company)
+    .execute(&service.pool)
+    .await
+    .unwrap();
+    let names = |step: usize| (1..=300).filter(|n| n % step == 0).map(|n| format!("Ann {n}")).collect::<Vec<_>>();
+    for (query, expected) in [("", names(1)), ("status=active", names(3)), ("status=active&country=us&q=ann", names(6))]
+    {
+        for address in [service.rest, service.rest_remote] {
+            let answer = ndjson(address, company, query).await;
+            let lines = answer.text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+            let found: Vec<String> = lines.map(|line| line["distributor_name"].as_str().unwrap().to_owned()).collect();
+            assert_eq!((answer.status, &found), (200, &expected), "{query}");
+        }
+    }
+    let request = ListAffiliatesRequest { status: Some("active".to_owned()), ..Default::default() };
+    let mut list = service.grpc(company).await.affiliates.list_affiliates(request).await.unwrap().into_inner();
+    let mut found = 0;
+    while let Some(message) = list.message().await.unwrap() {
+        found += message.affiliates.len();
+    }
+    assert_eq!(found, 100);
+
+    let refused = ndjson(service.rest, company, "page=1&sort_by=id&status=active").await;
+    let only = "only for pages: NDJSON and CSV return the whole list, sorted by ID.";
+    assert_eq!(refused.status, 422);
+    assert!(refused.text.contains(&format!(r#""page":["The page field is {only}"]"#)), "{}", refused.text);
+    assert!(refused.text.contains(&format!(r#""sort_by":["The sort by field is {only}"]"#)), "{}", refused.text);
+    let refused = service.rest(company).get("/affiliates?status=active&changed_after=0").await;
+    assert_eq!(refused.status, 422);
+    assert!(refused.text.contains(r#""errors":{"changed_after":["#), "{}", refused.text);
+}
+
+async fn ndjson(address: std::net::SocketAddr, company: i64, query: &str) -> RestResponse {
+    let rest = RestClient::new(address, Some(test_support::token(company)));
+    let request = rest.request("GET", &format!("/affiliates?{query}"));
+    RestResponse::of(request.header("accept", "application/x-ndjson")).await
+}
