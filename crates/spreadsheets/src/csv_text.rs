@@ -24,7 +24,6 @@ const SEPARATOR_LINE: &[u8] = b"sep=";
 pub(crate) struct CsvText {
     source: Input,
     pub(crate) encoding: &'static encoding_rs::Encoding,
-    ends_in_cr: bool,
     separator: u8,
     /// Whether the first line names the separator.
     has_separator_line: bool,
@@ -50,24 +49,16 @@ impl CsvText {
         source.rewind()?;
         let mut text = Vec::new();
         // The rows report an error, with its line.
-        let _ = Decoded::new(&mut source, encoding, false).take(HEAD).read_to_end(&mut text);
-        let ends_in_cr = has_only_cr(&text);
-        if ends_in_cr {
-            text.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
-        }
+        let _ = Decoded::new(&mut source, encoding).take(HEAD).read_to_end(&mut text);
         let (separator, has_separator_line) = separator(&text, known);
-        Ok(Self { source, encoding, ends_in_cr, separator, has_separator_line, ends_in_line_end: true })
+        Ok(Self { source, encoding, separator, has_separator_line, ends_in_line_end: true })
     }
 
     /// Passes on each row with its line.
     pub(crate) fn rows(&mut self, each: Each<'_>) -> Result<(), FileError> {
         self.source.rewind()?;
-        let mut text = Decoded::new(&mut self.source, self.encoding, self.ends_in_cr);
+        let mut text = Decoded::new(&mut self.source, self.encoding);
         let mut rows = Rows::new(self.separator);
-        if self.has_separator_line {
-            text.read_until(b'\n', &mut Vec::new())?;
-            (rows.line, rows.first_line) = (2, 2);
-        }
         loop {
             let piece = text.fill_buf()?;
             let length = piece.len();
@@ -76,6 +67,7 @@ impl CsvText {
             }
             for byte in piece {
                 if let Some(row) = rows.read(*byte)?
+                    && !(self.has_separator_line && row.line == 1)
                     && each(row)?.is_break()
                 {
                     return Ok(());
@@ -214,21 +206,14 @@ impl Rows {
     }
 }
 
-/// Whether the lines of a text end in a carriage return alone.
-fn has_only_cr(head: &[u8]) -> bool {
-    // Parts with even positions are outside quotes.
-    let has = |end: u8| head.split(|byte| *byte == b'"').step_by(2).any(|part| part.contains(&end));
-    has(b'\r') && !has(b'\n')
-}
-
 /// Returns the separator, and whether the first line names it. Otherwise, the separator is the usual character that makes the most
 /// headings in a row, and then the most cells.
 fn separator(head: &[u8], known: &dyn Fn(&[String]) -> usize) -> (u8, bool) {
-    let first = head.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+    let first = head.split(|byte| b"\r\n".contains(byte)).next().unwrap_or_default();
     let named = first.strip_prefix(b"\"").unwrap_or(first);
     if let Some((start, [separator, rest @ ..])) = named.split_at_checked(SEPARATOR_LINE.len())
         && start.eq_ignore_ascii_case(SEPARATOR_LINE)
-        && matches!(rest, [b'"' | b'\r' | b'\n', ..] | [])
+        && matches!(rest, [b'"'] | [])
     {
         return (*separator, true);
     }

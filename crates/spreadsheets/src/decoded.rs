@@ -32,7 +32,7 @@ pub(crate) fn encoding_of(head: &[u8], given: Option<Encoding>) -> &'static enco
 /// Whether all bytes of a file are UTF-8, and not only ASCII.
 pub(crate) fn is_utf8(source: &mut Input) -> io::Result<bool> {
     source.rewind()?;
-    let (mut text, mut has_others) = (Decoded::new(source, UTF_8, false), false);
+    let (mut text, mut has_others) = (Decoded::new(source, UTF_8), false);
     loop {
         let length = match text.fill_buf() {
             Ok([]) => return Ok(has_others),
@@ -51,7 +51,7 @@ pub fn text(mut source: impl Source, encoding: Option<Encoding>) -> io::Result<i
     let mut head = Vec::new();
     source.by_ref().take(4).read_to_end(&mut head)?;
     source.rewind()?;
-    Ok(Decoded::new(source, encoding_of(&head, encoding), false))
+    Ok(Decoded::new(source, encoding_of(&head, encoding)))
 }
 
 /// Decodes a file. Bytes that the encoding lacks are an error.
@@ -67,15 +67,13 @@ pub(crate) struct Decoded<R> {
     end: usize,
     /// The first byte of `output` that is not read.
     position: usize,
-    /// Whether a carriage return alone ends a line, as on an old Mac.
-    ends_in_cr: bool,
     line: u64,
     is_end: bool,
     error: Option<FileError>,
 }
 
 impl<R: Read> Decoded<R> {
-    pub(crate) fn new(source: R, encoding: &'static encoding_rs::Encoding, ends_in_cr: bool) -> Self {
+    pub(crate) fn new(source: R, encoding: &'static encoding_rs::Encoding) -> Self {
         Self {
             source,
             encoding,
@@ -86,7 +84,6 @@ impl<R: Read> Decoded<R> {
             output: vec![0; 3 * PIECE],
             end: 0,
             position: 0,
-            ends_in_cr,
             line: 1,
             is_end: false,
             error: None,
@@ -110,9 +107,6 @@ impl<R: Read> Decoded<R> {
             let (result, read, written) =
                 self.decoder.decode_to_utf8_without_replacement(bytes, &mut self.output, is_last);
             self.end = written;
-            if self.ends_in_cr {
-                self.output[..written].iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
-            }
             self.next += read;
             if let Some(at) = self.output[..self.end].iter().position(|byte| *byte == 0) {
                 self.error = Some(FileError::Damaged(format!(
@@ -140,11 +134,10 @@ impl<R: Read> Decoded<R> {
         }
         let bytes = &self.input[from..self.next];
         let at = bytes.iter().position(|byte| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d))?;
-        let ends = bytes[..at].iter().filter(|byte| matches!(**byte, b'\n') || self.ends_in_cr && **byte == b'\r');
         Some(FileError::Encoding(format!(
             "line {} has the byte {:#04x}, which Windows-1252 does not have: the file has another encoding, such as that of MS-DOS. Save \
              it as CSV in UTF-8",
-            self.line + ends.count() as u64,
+            self.line + line_ends(&bytes[..at]),
             bytes[at]
         )))
     }
@@ -169,8 +162,10 @@ impl<R: Read> Decoded<R> {
     }
 }
 
+/// Returns the number of line feeds, or of carriage returns, which end the lines of an old Mac.
 fn line_ends(text: &[u8]) -> u64 {
-    text.split(|byte| *byte == b'\n').count() as u64 - 1
+    let count = |end: u8| text.split(|byte| *byte == end).count() as u64 - 1;
+    if count(b'\n') > 0 { count(b'\n') } else { count(b'\r') }
 }
 
 /// Returns the bytes of the cell at a position.
