@@ -1,6 +1,5 @@
 // Adds affiliates or URLs from pasted text or a file. The service reads the bytes, and the page shows its answer for each row.
 
-import { forget } from "./affiliate-list.js";
 import { append, count, counted, element, put, show, value } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
 import { attempt, rejectionMessage } from "./rejections.js";
@@ -134,7 +133,6 @@ export function addingView(section) {
       await attempt(signal, async () => {
         const { body: answer } = await call("POST", `api/${section}`, { ...request, signal });
         if (!isCheck) {
-          forget();
           sent = text;
         }
         showResults(answer, urls, isCheck);

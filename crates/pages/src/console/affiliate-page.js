@@ -2,7 +2,6 @@
 
 import { activity } from "./activity.js";
 import { affiliateForm, GROUPS, READ_AS } from "./affiliate-form.js";
-import { refresh } from "./affiliate-list.js";
 import { badge, isBadge } from "./badges.js";
 import { countryName } from "./countries.js";
 import { affiliateFields } from "./description.js";
@@ -24,6 +23,12 @@ function fieldsToRead(fields, record) {
   return recordGroups(GROUPS.map(([title, names]) => [title, names ?? (() => true)]), fields, content, shown);
 }
 
+/** Reads an affiliate. Returns it with its tag. */
+async function read(id, signal) {
+  const { body, tag } = await call("GET", `api/affiliates/${id}`, { signal });
+  return { record: body.data, tag };
+}
+
 /** The view of one affiliate. */
 export function affiliateView(id) {
   return async ({ signal }) => {
@@ -31,11 +36,11 @@ export function affiliateView(id) {
     let form = null;
     const render = async (message) => {
       // The tag of the shown affiliate protects later changes by others.
-      let { record, tag } = await refresh(id, signal);
+      let { record, tag } = await read(id, signal);
       form = null;
       let isCurrent = true;
       const reread = async () => {
-        ({ record, tag } = await refresh(id, signal));
+        ({ record, tag } = await read(id, signal));
         isCurrent = false;
         return record;
       };

@@ -5,21 +5,26 @@ import { changeEach } from "./careful.js";
 import { announce, count, counted, element, value } from "./elements.js";
 import { select } from "./fields.js";
 import { attempt, rejectionMessage, sentence } from "./rejections.js";
+import { readList } from "./requests.js";
 import { resultTable } from "./results.js";
 import { selection } from "./selection.js";
 
-export const STATUSES = ["active", "inactive", "probation", "suspended", "terminated", "forgotten"].map((name) => [name, capital(name)]);
+const STATUSES = ["active", "inactive", "probation", "suspended", "terminated", "forgotten"].map((name) => [name, capital(name)]);
 
-/**
- * The selection of the list, with a bar that sets a status. `matching` returns the affiliates that match the filters, `learn` takes an
- * affiliate that was read and returns it as the list shows it, and `render` shows the list again.
- */
-export function statusBar({ signal, matching, learn, render }) {
+/** The selection of the list, with a bar that sets a status. `filters` returns the query of the filters, and `reload` reads the list again. */
+export function statusBar({ signal, filters, reload }) {
   let isSaving = false;
   const status = select([["", "Status…"], ...STATUSES]);
   status.setAttribute("aria-label", "New status");
   const apply = element("button", { type: "button", class: "primary", on: { click: () => !isSaving && save() } }, "Set status");
-  const affiliates = selection({ one: "affiliate", many: "affiliates", key: "id", name: (entry) => entry.distributor_name, controls: [status, apply], matching });
+  const matching = async () => {
+    let found = [];
+    await attempt(signal, async () => {
+      found = await readList("api/affiliates", filters(), signal);
+    }, (rejection) => affiliates.put(rejectionMessage(rejection, null)));
+    return found;
+  };
+  const affiliates = selection({ one: "affiliate", many: "affiliates", key: "id", name: (record) => record.distributor_name, controls: [status, apply], matching });
   const { chosen } = affiliates;
 
   async function save() {
@@ -36,7 +41,7 @@ export function statusBar({ signal, matching, learn, render }) {
       const items = [...chosen].map(([id, seen]) => ({ id, seen, body: { id, status: wanted } }));
       const { done, failed } = await changeEach(items, {
         section: "affiliates", method: "PUT", signal,
-        isSame: (seen, record) => Object.entries(learn(record, false)).every(([name, content]) => content === seen[name]),
+        isSame: (seen, record) => Object.entries(seen).every(([name, content]) => content === record[name]),
         onProgress: (number, all) => {
           apply.textContent = `Saving ${count(number)} of ${count(all)}…`;
         },
@@ -44,13 +49,10 @@ export function statusBar({ signal, matching, learn, render }) {
           apply.textContent = sentence(rejection);
         },
       });
-      for (const { id, before } of done) {
-        learn({ ...before, distributor_status: wanted });
-        chosen.delete(id);
-      }
-      // The list shows the current affiliates, so that the next attempt is about them.
-      for (const { id, before } of failed) if (before !== null) chosen.set(id, learn(before));
-      render();
+      for (const { id } of done) chosen.delete(id);
+      // The next attempt is about the current affiliates.
+      for (const { id, before } of failed) if (before !== null) chosen.set(id, before);
+      await reload();
       affiliates.put(element("div", { class: `message ${failed.length > 0 ? "error" : "done"}`, role: "status" },
         element("p", {}, `${counted(done.length, "affiliate has", "affiliates have")} the status “${capital(wanted)}”`,
           failed.length > 0 && `; ${failed.length} could not be changed`, "."),

@@ -20,7 +20,7 @@ const WORDS = new Map(Object.entries({
 
 const LABELS = {
   per_page: "Records per page", client_affiliate_id: "Your affiliate ID", affiliate_id: "Your affiliate ID",
-  distributor_id: "Affiliate ID in this service", disabled: "Monitoring",
+  client_distributor_id: "Your affiliate ID", distributor_id: "Affiliate ID in this service", disabled: "Monitoring", q: "Search",
 };
 /** Values whose words say more than the value. */
 const CHOICES = { disabled: { no: "On", yes: "Off" } };
@@ -62,8 +62,9 @@ export async function parameters(path) {
       label: label(schema["x-vocabulary"] ? parameter.name.replace(/_id$/, "") : parameter.name),
       hint: parameter.description,
       isDay: schema.format === "date",
-      choices: schema.enum?.filter((choice) => choice !== null) ?? null,
+      choices: schema.enum?.filter((choice) => choice !== null && choice !== "") ?? null,
       names: schema["x-vocabulary"] ?? null,
+      pattern: schema.pattern ?? null,
       // 0 selects records without a value.
       takesNone: schema.minimum === 0,
       default: schema.default === undefined ? null : String(schema.default),

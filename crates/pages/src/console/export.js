@@ -32,8 +32,8 @@ function save(pieces, name) {
 }
 
 /**
- * The button that writes the file of a list, and the node for its messages. `source(signal)` returns the `query` of the filters, the `total` if it is
- * known, and optionally `ids`, a set of the IDs to keep.
+ * The button that writes the file of a list, and the node for its messages. `source()` returns the `query` of the filters, and the `total` if it is
+ * known.
  */
 export function exporter(list, source, signal) {
   let running = null;
@@ -48,24 +48,18 @@ export function exporter(list, source, signal) {
     button.textContent = "Cancel export";
     report.replaceChildren(element("p", { class: "actions" }, meter, text));
     await attempt(own, async () => {
-      const { query, total, ids } = await source(own);
+      const { query, total } = source();
       // The mark at the beginning has spreadsheets read it as UTF-8. Pieces become blobs, which the browser can keep on disk.
       /** @type {BlobPart[]} */
       const pieces = ["\uFEFF"];
-      let read = -1;
+      // The first record names the columns.
       let written = -1;
-      let kept = [];
-      const push = recordSplitter((record) => {
-        read += 1;
-        // The first record names the columns. The first column has the ID.
-        if (ids && read > 0 && !ids.has(Number.parseInt(record, 10))) return;
+      const push = recordSplitter(() => {
         written += 1;
-        kept.push(record);
       });
       await patiently(() => readText(`api/${list}`, { query, accept: "text/csv" }, (piece) => {
         push(piece);
-        pieces.push(new Blob(kept));
-        kept = [];
+        pieces.push(new Blob([piece]));
         if (total) meter.value = Math.min(1, written / total);
         text.textContent = total ? `${count(written)} of ${count(total)}` : `${count(written)} so far`;
       }, own), own, (rejection) => {

@@ -1,13 +1,19 @@
-// The lists of URLs and cases: what they are called, their columns, and the cells of a record.
+// The lists of affiliates, URLs and cases: what they are called, their columns, and the cells of a record.
 
 import { affiliateLink } from "./affiliate-lookup.js";
 import { badge, isBadge } from "./badges.js";
+import { countryName } from "./countries.js";
 import { words } from "./description.js";
 import { element, value } from "./elements.js";
 import { isOverdue, isTimestamp, timestamp } from "./timestamps.js";
 
 /** Each list: the schema of its records, the field of their ID, names that sort by a column, and the columns shown at first. */
 export const LISTS = {
+  affiliates: {
+    title: "Affiliates", one: "affiliate", many: "affiliates", schema: "Affiliate", key: "id",
+    sorts: { id: "id", distributor_name: "affiliate_name", distributor_status: "status", start_date: "start_date" },
+    initial: ["id", "client_distributor_id", "distributor_name", "email_one", "city", "distributor_status"],
+  },
   urls: {
     title: "URLs", one: "URL", many: "URLs", schema: "ComplianceUrl", key: "id",
     sorts: { id: "id", discovery_date: "discovery_dt", last_review_date: "last_review_dt", last_seen: "last_seen" },
@@ -33,6 +39,8 @@ export function cell(section, name, record) {
   if (name === LISTS[section].key) return link(section, content);
   if (name === "case_id") return link("cases", content);
   if (name === "affiliate_name") return affiliateLink(record);
+  if (name === "distributor_name") return element("a", { href: `#/affiliates/${record.id}` }, value(content));
+  if (name === "country" && section === "affiliates") return value(content === null ? null : countryName(content));
   if (isBadge(name)) return badge(content);
   if (name === "follow_up_date" && isOverdue(record)) return element("span", { class: "overdue" }, timestamp(content, { isShort: true }), " overdue");
   if (isTimestamp(name)) return timestamp(content, { isShort: true });

@@ -7,10 +7,13 @@ import { field, select } from "./fields.js";
 export const PAGE_SIZE = "20";
 const PAGE_SIZES = ["10", "20", "50", "100", "200"];
 export const OTHER = "other";
+/** Shorter than the descriptions of the parameters, which are for programs. */
+const HINTS = { q: "Names, IDs, e-mail addresses, cities" };
 
 /** The text that shows a value of a parameter. */
-export function choiceLabel({ name, names, takesNone }, choice) {
+export function choiceLabel({ name, names, choices, takesNone }, choice) {
   const shown = (takesNone && choice === "0" ? "none" : names?.[choice]) ?? words(name, choice);
+  if (!names && !choices) return shown;
   return /^[a-z_]+$/.test(shown) && shown !== "none" ? label(shown) : shown;
 }
 
@@ -19,7 +22,10 @@ export function control(parameter) {
   const { name, names, choices, isDay } = parameter;
   let input;
   let other = null;
-  if (names) {
+  if (choices) {
+    const all = choices.map((choice) => [choice, choiceLabel(parameter, choice)]);
+    input = select(parameter.default === null ? [["", "any"], ...all] : all);
+  } else if (names) {
     const none = parameter.takesNone ? [["0", "none"]] : [];
     input = select([["", "any"], ...none, ...Object.entries(names), [OTHER, "another ID"]]);
     other = element("input", { type: "text", inputmode: "numeric", "aria-label": `ID of another ${parameter.label.toLowerCase()}`, hidden: true });
@@ -28,15 +34,12 @@ export function control(parameter) {
     });
   } else if (name === "per_page") {
     input = select(PAGE_SIZES);
-  } else if (choices) {
-    const all = choices.map((choice) => [choice, choiceLabel(parameter, choice)]);
-    input = select(parameter.default === null ? [["", "any"], ...all] : all);
   } else {
     input = element("input", isDay ? { type: "date" } : { type: "text", autocomplete: "off" });
   }
   const isAffiliate = name === "distributor_id";
   if (isAffiliate) input.setAttribute("placeholder", "Name or ID");
-  const hint = isAffiliate || input instanceof HTMLSelectElement || isDay ? null : parameter.hint;
+  const hint = isAffiliate || input instanceof HTMLSelectElement || isDay ? null : HINTS[name] ?? parameter.hint;
   const made = field(name, isAffiliate ? "Affiliate" : parameter.label, input, { hint, extra: other });
   return {
     ...made,

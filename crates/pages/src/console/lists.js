@@ -1,9 +1,11 @@
-// The lists of URLs and cases: every filter that the interface has, sorting, pages, columns, export, and changes of several records.
+// The lists of affiliates, URLs and cases: every filter that the interface has, sorting, pages, columns, export, and changes of several records.
 
 import { pickAffiliate, typedAffiliate } from "./affiliate-lookup.js";
+import { statusBar } from "./affiliate-status.js";
 import { chips } from "./chips.js";
 import { chosenColumns, columnChooser } from "./columns.js";
 import { myCases } from "./command-palette.js";
+import { countries } from "./countries.js";
 import { label, parameters, recordFields } from "./description.js";
 import { announce, append, count, counted, element, present, table } from "./elements.js";
 import { exporter } from "./export.js";
@@ -22,11 +24,25 @@ const SORTING = ["sort_by", "sort_dir"];
 const ARRANGEMENT = new Set([...SORTING, "per_page", "page"]);
 /** The filters that always stand open. */
 const USUAL = {
+  affiliates: ["q", "status", "country"],
   urls: ["incident_status_id", "distributor_id", "disabled", "discovery_after", "discovery_before"],
   cases: ["open", "case_status_id", "risk_level_id", "overdue", "distributor_id"],
 };
 
-/** The view of a list: `urls` or `cases`. */
+/** Names, which people read from A to Z. */
+const ASCENDING = ["distributor_name"];
+
+/** A parameter with the names of its values: the company's own names, or those of the countries. */
+function named(parameter, vocabulary) {
+  if (parameter.name === "country") {
+    const names = Object.fromEntries(countries(parameter.pattern));
+    return { ...parameter, names, choices: Object.keys(names) };
+  }
+  const entries = vocabulary.get(VOCABULARIES[parameter.name]);
+  return entries ? { ...parameter, names: Object.fromEntries(entries.map(({ id, name }) => [id, name])) } : parameter;
+}
+
+/** The view of a list: `affiliates`, `urls` or `cases`. */
 export function listView(section) {
   const { title, one, many, schema, key, sorts, initial } = LISTS[section];
   return async ({ query: first, signal }) => {
@@ -37,12 +53,10 @@ export function listView(section) {
         return new Map();
       }),
     ]);
-    const known = described.map((parameter) => {
-      const entries = vocabulary.get(VOCABULARIES[parameter.name]);
-      return entries ? { ...parameter, names: Object.fromEntries(entries.map(({ id, name }) => [id, name])) } : parameter;
-    });
+    const known = described.map((parameter) => named(parameter, vocabulary));
     const names = [...new Set([...initial, ...fields.map(({ name }) => name)])];
     const controls = new Map(known.filter(({ name }) => name !== "page" && !SORTING.includes(name)).map((parameter) => [parameter.name, control(parameter)]));
+    const affiliate = controls.get("distributor_id");
     const address = (values) => `#/${section}${values.size > 0 ? `?${values}` : ""}`;
     const heading = element("h1", { tabindex: "-1" });
     const titleOf = () => (location.hash === myCases() ? "My cases" : title);
@@ -67,7 +81,7 @@ export function listView(section) {
       const isAscending = query.get("sort_dir") === "asc";
       const next = without(query);
       next.set("sort_by", sort);
-      next.set("sort_dir", isSorted && !isAscending ? "asc" : "desc");
+      next.set("sort_dir", (isSorted ? !isAscending : ASCENDING.includes(name)) ? "asc" : "desc");
       const arrow = isSorted && element("span", { "aria-hidden": "true" }, isAscending ? " ▲" : " ▼");
       return element("th", { scope: "col", "aria-sort": isSorted && (isAscending ? "ascending" : "descending") },
         box, element("a", { href: address(next) }, label(name), arrow));
@@ -76,10 +90,10 @@ export function listView(section) {
     const filtersOf = (query) => known.filter(({ name }) => !ARRANGEMENT.has(name) && query.get(name));
     const renderChips = (query) => {
       const filters = filtersOf(query);
-      const affiliate = (name) => (name ? `Affiliate: ${name}` : `Affiliate: ${query.get("distributor_id")}`);
+      const affiliateText = (name) => (name ? `Affiliate: ${name}` : `Affiliate: ${query.get("distributor_id")}`);
       const render = (name) => {
         const all = chips(filters.map((parameter) => ({
-          text: parameter.name === "distributor_id" ? affiliate(name) : `${parameter.label}: ${choiceLabel(parameter, query.get(parameter.name))}`,
+          text: parameter.name === "distributor_id" ? affiliateText(name) : `${parameter.label}: ${choiceLabel(parameter, query.get(parameter.name))}`,
           href: address(without(query, parameter.name)),
         })), address(without(query, ...filters.map((parameter) => parameter.name))));
         applied.replaceChildren(...(all ? [all] : []));
@@ -101,7 +115,7 @@ export function listView(section) {
       const none = filtersOf(query).length > 0 ? `No ${many} match these filters` : `There are no ${many} yet`;
       const summary = element("h2", { tabindex: "-1" }, total === 0 ? none : range);
       const rows = body.data.map((record) => columns.map((name) => [name === key && several.box(record), cell(section, name, record)]));
-      several.shown(body.data);
+      several.shown(body.data, total);
       results.replaceChildren(summary);
       append(results, rows.length > 0 && table(title, headings(query), rows, {
         className: "list", href: (index) => `#/${section}/${body.data[index][key]}`,
@@ -152,9 +166,8 @@ export function listView(section) {
     };
 
     const apply = () => attempt(signal, async () => {
-      const affiliate = controls.get("distributor_id");
-      const { id, violation } = await typedAffiliate(affiliate.get(), signal);
-      affiliate.violate(violation ? [violation] : []);
+      const { id, violation } = await typedAffiliate(affiliate?.get() ?? "", signal);
+      affiliate?.violate(violation ? [violation] : []);
       if (violation) {
         affiliate.input.focus();
         return;
@@ -183,12 +196,14 @@ export function listView(section) {
       apply();
     } } },
     element("div", { class: "grid", on: { change: choose } }, usual.map(({ node }) => node)), others);
-    pickAffiliate(controls.get("distributor_id").input, signal);
+    if (affiliate) pickAffiliate(affiliate.input, signal);
+    const filters = () => Object.fromEntries(filtersOf(wanted).map(({ name }) => [name, wanted.get(name)]));
     const { button, report } = exporter(section, () => ({
-      query: Object.fromEntries(filtersOf(wanted).map(({ name }) => [name, wanted.get(name)])),
+      query: filters(),
       total: shown?.query === wanted ? shown.body.meta.total : null,
     }), signal);
-    const several = severalBar({ section, key, one, many, signal, reload: () => update(wanted) });
+    const reload = () => update(wanted);
+    const several = section === "affiliates" ? statusBar({ signal, filters, reload }) : severalBar({ section, key, one, many, signal, reload });
     const chooser = columnChooser(section, names.map((name) => [name, label(name)]), initial, (chosen) => {
       columns = chosen;
       if (shown !== null) render();
@@ -196,6 +211,8 @@ export function listView(section) {
     present(titleOf(), heading, heading, form,
       element("div", { class: "toolbar" },
         section === "urls" && element("a", { href: "#/urls/new", class: "button primary" }, "Add URLs"),
+        section === "affiliates" && [element("a", { href: "#/affiliates/new", class: "button primary" }, "New affiliate"),
+          element("a", { href: "#/affiliates/batch", class: "button" }, "Add several")],
         element("button", { type: "submit", form: form.id }, "Apply"), opener, element("a", { href: `#/${section}` }, "Clear all"),
         chooser, savedFilters(section), button),
       report, applied, messages, several.node, results);

@@ -3,7 +3,6 @@
 
 import { addingView } from "./adding.js";
 import { newAffiliateView } from "./affiliate-form.js";
-import { affiliatesView, forget } from "./affiliate-list.js";
 import { namedAffiliateView } from "./affiliate-lookup.js";
 import { affiliateView } from "./affiliate-page.js";
 import { chartsView } from "./charts.js";
@@ -41,8 +40,6 @@ function viewOf(path) {
       return overviewView;
     case "search":
       return searchView;
-    case "affiliates":
-      return affiliatesView;
     case "affiliates/new":
       return newAffiliateView;
     case "affiliates/batch":
@@ -51,6 +48,7 @@ function viewOf(path) {
       return namedAffiliateView;
     case "urls/new":
       return addingView("urls");
+    case "affiliates":
     case "urls":
     case "cases":
       return listView(path);
@@ -137,7 +135,6 @@ session.listen({
   ended: (reason, account) => {
     document.body.classList.remove("locked");
     leave();
-    forget();
     forgetVisited();
     clearHeader();
     // A token that has not expired was refused, or another tab has signed out: the officer may want to sign in with another account.

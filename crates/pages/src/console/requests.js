@@ -143,16 +143,12 @@ export async function call(method, path, options = {}) {
   }
 }
 
-/** Reads the text of a response piece by piece until it ends, or `onPiece` returns true. Returns the request ID. Throws a `Rejection`, including if it breaks off. */
+/** Reads the text of a response piece by piece. Returns the request ID. Throws a `Rejection`, including if it breaks off. */
 export async function readText(path, options, onPiece, signal) {
   const { response, requestId } = await open("GET", path, { ...options, signal, timeout: LIST_TIMEOUT });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   try {
-    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-      if (!onPiece(piece.value)) continue;
-      await reader.cancel();
-      break;
-    }
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) onPiece(piece.value);
   } catch (error) {
     if (signal.aborted) throw error;
     throw new Rejection({ status: 0, cause: "broken", requestId });
@@ -160,18 +156,17 @@ export async function readText(path, options, onPiece, signal) {
   return requestId;
 }
 
-/** Reads a whole list, each record as it arrives, until it ends or `isEnough`. Returns whether it has ended. Throws a `Rejection`. */
-export async function readList(path, onRecord, signal, isEnough = () => false) {
+/** Returns all records of a list that match the filters in `query`. Throws a `Rejection`. */
+export async function readList(path, query, signal) {
+  const records = [];
   let rest = "";
-  const requestId = await readText(path, { accept: "application/x-ndjson" }, (piece) => {
+  const requestId = await readText(path, { query, accept: "application/x-ndjson" }, (piece) => {
     const lines = (rest + piece).split("\n");
     rest = lines.pop();
-    for (const line of lines) onRecord(JSON.parse(line));
-    return isEnough();
+    for (const line of lines) records.push(JSON.parse(line));
   }, signal);
-  if (isEnough()) return false;
   if (rest !== "") throw new Rejection({ status: 0, cause: "broken", requestId });
-  return true;
+  return records;
 }
 
 /** Waits, at most until the signal aborts. */

@@ -4,7 +4,7 @@ import { count, counted, element, put } from "./elements.js";
 
 /**
  * The check boxes and the bar of a list. `key` is the field of a record's ID, and `name` returns what a box is called. `controls` change the
- * chosen records. `matching` returns all records that match the filters, if the page has them: only then can records be chosen that the page
+ * chosen records. `matching` reads all records that match the filters: only with it can records be chosen that the page
  * does not show. `chosen` has the records as the list showed them, by ID.
  */
 export function selection({ one, many, key, name, controls, matching = null }) {
@@ -22,7 +22,7 @@ export function selection({ one, many, key, name, controls, matching = null }) {
     changed();
   };
   const status = element("span", { role: "status" });
-  const all = element("button", { type: "button", on: { click: () => choose(matching()) } });
+  const all = element("button", { type: "button", on: { click: async () => choose(await matching()) } });
   const none = element("button", { type: "button", on: { click: () => {
     choose([...chosen.values()], false);
     pageBox.focus();

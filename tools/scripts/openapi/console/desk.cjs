@@ -143,8 +143,8 @@ async function ownCases(page) {
   // Other lists and other companies have their own.
   assert.deepEqual(Object.keys(JSON.parse(await page.evaluate("JSON.stringify({ ...localStorage })"))), ["compliance-filters-1-cases"]);
   await section(page, "Affiliates");
-  await heading(page, /affiliates$/, 2);
-  await page.getByRole("search", { name: "Affiliates" }).getByLabel("Status").selectOption("active");
+  await heading(page, /^Affiliates 1–/, 2);
+  await page.getByRole("form", { name: "Filters" }).getByLabel("Status").selectOption("active");
   await heading(page, / of /, 2);
   await menu.click();
   await page.getByText("You have no saved filters yet.").waitFor();

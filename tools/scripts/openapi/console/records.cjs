@@ -40,7 +40,7 @@ async function markup(page, context, problems) {
   const { id } = (await api("GET", "affiliates")).data.find((record) => record.distributor_name === affected.affiliate_name);
   await api("PUT", `affiliates/${id}`, { id, ...texts });
   const [{ detail: { url_id: url } }] = await api("POST", "urls", { urls: [{ url: `https://example.org/?q=${MARKUP}` }] });
-  const views = [["affiliates?search=onerror", "Affiliates"], [`affiliates/${id}`, `Affiliate ${id}`], ["urls", "URLs"], [`urls/${url}`, `URL ${url}`],
+  const views = [["affiliates?q=onerror", "Affiliates"], [`affiliates/${id}`, `Affiliate ${id}`], ["urls", "URLs"], [`urls/${url}`, `URL ${url}`],
     ["cases", "Cases"], [`cases/${affected.case_id}`, `Case ${affected.case_id}`]];
   for (const [path, title] of views) {
     await page.goto(`${base}/console#/${path}`);

@@ -59,7 +59,7 @@ async function conflicts(page) {
 
   const affiliates = (await api("POST", "affiliates", { affiliates: [1, 2].map((number) => ({ client_affiliate_id: `T-${number}`, affiliate_name: `Together ${Date.now()} ${number}`, status: "active" })) }))
     .map(({ detail }) => detail.affiliate_id);
-  await open(page, "affiliates?search=together", /^2 of/);
+  await open(page, "affiliates?q=together", /^Affiliates 1–2 of 2$/);
   await page.getByRole("checkbox", { name: "Select all on this page" }).check();
   await api("PUT", `affiliates/${affiliates[0]}`, { id: affiliates[0], status: "terminated" });
   await page.getByLabel("New status").selectOption("probation");
@@ -115,11 +115,12 @@ async function selections(page) {
     await becomes(() => bar.isVisible(), false);
   }
   await section(page, "Affiliates");
-  await heading(page, /affiliates$/, 2);
+  await heading(page, /^Affiliates 1–/, 2);
   await page.getByRole("checkbox", { name: "Select all on this page" }).check();
   await page.getByText(/affiliates selected$/).waitFor();
   await page.getByLabel("Search", { exact: true }).fill("together");
-  await heading(page, /^\d+ of/, 2);
+  await page.getByLabel("Search", { exact: true }).press("Enter");
+  await heading(page, /^Affiliates 1–2 of 2$/, 2);
   await becomes(() => page.getByText(/affiliates? selected$/).isVisible(), false);
 }
 
