@@ -29,9 +29,9 @@ pub(super) fn filters_or_null<Q>(list: &List<Q>) -> String {
 /// Compares the date of `u` with the days of a range. An absent day is null. Empty without counts.
 pub(super) fn days_or_null<Q>(list: &List<Q>) -> String {
     let Some(Counts { date, .. }) = &list.counts else { return String::new() };
-    let (first, last) = ("(select $4::integer)", "(select $5::integer)");
-    let (from, to) = (midnight(first), midnight(&format!("{last} + 1")));
-    format!(" and ({first} is null or u.{date} >= {from}) and ({last} is null or u.{date} < {to})")
+    let (after, before) = ("(select $4::integer)", "(select $5::integer)");
+    let (from, to) = (midnight(after), midnight(&format!("{before} + 1")));
+    format!(" and ({after} is null or u.{date} >= {from}) and ({before} is null or u.{date} < {to})")
 }
 
 /// The properties of a request that decide on its statement.
