@@ -4,6 +4,7 @@
     unused_qualifications,
     clippy::pedantic,
     clippy::doc_lazy_continuation,
+    clippy::large_enum_variant,
     reason = "generated: the generators add items without comments"
 )]
 

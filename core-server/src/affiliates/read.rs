@@ -55,6 +55,7 @@ const COMPARISON: Comparison<ListAffiliatePageRequest> = Comparison {
         (AffiliateSort::AffiliateName as i32, "lower(u.affiliate_name)"),
         (AffiliateSort::Status as i32, "u.status"),
         (AffiliateSort::StartDate as i32, "u.start_date"),
+        (AffiliateSort::LastUpdatedDate as i32, "u.last_updated_date"),
     ],
 };
 

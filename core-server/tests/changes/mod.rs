@@ -101,10 +101,14 @@ async fn all_columns_of_records_are_recorded() {
         assert!(first.starts_with("a_record_"), "positions are locked before {first}");
         let columns = "select array(select row(attname, atttypid)::text from pg_attribute
             where attrelid = $1::text::regclass and attnum > 0 and not attisdropped order by attnum)";
-        let [of_table, of_type]: [Vec<String>; 2] = [
+        let [mut of_table, of_type]: [Vec<String>; 2] = [
             sqlx::query_scalar(columns).bind(&table).fetch_one(&pool).await.unwrap(),
             sqlx::query_scalar(columns).bind(format!("recorded_{table}")).fetch_one(&pool).await.unwrap(),
         ];
+        if table == "affiliates" {
+            // The record of changes has the time of each change.
+            of_table.retain(|column| !column.starts_with("(last_updated_date,"));
+        }
         assert_eq!(
             of_type, of_table,
             "the migration that changes {table} must do the same to the type recorded_{table}"

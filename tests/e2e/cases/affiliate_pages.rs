@@ -102,6 +102,33 @@ async fn pages_are_filtered_and_sorted() {
     run_table(cases).await;
 }
 
+/// An update to the same values changes nothing, and an affiliate from before the service kept the time comes last.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_are_sorted_by_last_update() {
+    let service = TestService::start().await;
+    let company = new_company();
+    let rest = service.rest(company);
+    let mut ids = Vec::new();
+    for name in ["Ann", "Bob", "Cid", "Dan"] {
+        let body = format!(r#"{{"client_affiliate_id":"{name}","affiliate_name":"{name}"}}"#);
+        ids.push(rest.post("/affiliates", body).await.with_status(201)["detail"]["affiliate_id"].as_i64().unwrap());
+    }
+    let old = "update affiliates set last_updated_date = null, revision = revision where company_id = $1 and id = $2";
+    sqlx::raw_sql("alter table affiliates disable trigger affiliates_revised").execute(&service.pool).await.unwrap();
+    sqlx::query(old).bind(company).bind(ids[3]).execute(&service.pool).await.unwrap();
+    sqlx::raw_sql("alter table affiliates enable trigger affiliates_revised").execute(&service.pool).await.unwrap();
+    for (affiliate, city) in [(0, "Bern"), (1, "Bern"), (0, "Bern")] {
+        let body = format!(r#"{{"id":{},"city":"{city}"}}"#, ids[affiliate]);
+        rest.put(&format!("/affiliates/{}", ids[affiliate]), body).await.with_status(200);
+    }
+    for (direction, expected) in [("desc", [1, 0, 2, 3]), ("asc", [2, 0, 1, 3])] {
+        let page =
+            rest.get(&format!("/affiliates?sort_by=last_updated_date&sort_dir={direction}")).await.with_status(200);
+        let found: Vec<_> = page["data"].as_array().unwrap().iter().map(|affiliate| affiliate["id"].as_i64()).collect();
+        assert_eq!(found, expected.map(|affiliate| Some(ids[affiliate])), "{direction}");
+    }
+}
+
 /// Empty and unknown parameters do not request a page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_without_parameters_are_whole() {
