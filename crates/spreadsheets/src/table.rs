@@ -56,6 +56,7 @@ pub struct Table<R> {
 }
 
 /// How the rows of a table become records.
+#[expect(clippy::struct_excessive_bools, reason = "a file has each property, or not")]
 struct Plan {
     header: Header,
     /// The line of totals below the records.
@@ -69,6 +70,7 @@ struct Plan {
     escape: Escape,
     empty: Empty,
     required: &'static [&'static str],
+    /// Whether bytes of another encoding can be read as other letters.
     is_windows_1252: bool,
     /// Whether spaces around a text belong to it.
     is_exact: bool,

@@ -76,7 +76,7 @@ async fn wrong_parameters() {
         }
         let sort_by = match path {
             "/affiliates" => {
-                "The selected sort by is invalid. It must be one of: id, affiliate_name, status, start_date."
+                "The selected sort by is invalid. It must be one of: id, affiliate_name, status, start_date, last_updated_date."
             }
             "/urls" => {
                 "The selected sort by is invalid. It must be one of: id, discovery_dt, last_review_dt, last_seen."

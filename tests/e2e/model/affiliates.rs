@@ -1,5 +1,7 @@
 //! Compares pages of affiliates with a model.
 
+use std::iter;
+
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use test_support::{TestService, new_company};
@@ -74,11 +76,10 @@ fn random_query(dice: &mut Dice, affiliates: &[Affiliate]) -> (String, Vec<i64>,
     let page = 1 + dice.below(last + 1);
     let ids = found.iter().skip((page - 1) * per_page).take(per_page).map(|it| it.id).collect();
     let direction = if is_ascending { "asc" } else { "desc" };
-    let mut query = format!("/affiliates?sort_by={sort}&sort_dir={direction}&per_page={per_page}&page={page}");
+    let paging = format!("/affiliates?sort_by={sort}&sort_dir={direction}&per_page={per_page}&page={page}");
     let filters = [("status", status), ("country", country.map(|(code, _)| code)), ("q", word)];
-    for (name, value) in filters.into_iter().filter_map(|(name, value)| Some((name, value?))) {
-        query += &format!("&{name}={value}");
-    }
+    let filters = filters.into_iter().filter_map(|(name, value)| Some(format!("&{name}={}", value?)));
+    let query = iter::once(paging).chain(filters).collect();
     let meta = json!({"total": found.len(), "per_page": per_page, "current_page": page, "last_page": last});
     (query, ids, meta)
 }
