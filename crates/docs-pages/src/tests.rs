@@ -41,7 +41,7 @@ fn the_reference_shows_the_samples_of_the_guide() {
     let html = page("reference");
     for anchor in [
         "affiliates#create-one-post-apiaffiliates",
-        "affiliates#read-all-get-apiaffiliates",
+        "affiliates#list-get-apiaffiliates",
         "cases#list-get-apicases",
         "values#read-get-apivocabularies",
     ] {
