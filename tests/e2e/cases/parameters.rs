@@ -28,7 +28,7 @@ async fn wrong_parameters() {
     let dates_of_cases =
         ["created_after", "created_before", "follow_up_after", "follow_up_before", "closed_after", "closed_before"];
     for (path, request, dates, sorts) in [
-        ("/affiliates", affiliates, &[][..], ["distributor_name", "city", "ID", "last_updated_date"]),
+        ("/affiliates", affiliates, &[][..], ["distributor_name", "city", "ID", "created_dt"]),
         ("/urls", urls, &dates_of_urls, ["created_dt", "url", "ID", "discovery_date"]),
         ("/cases", cases, &dates_of_cases, ["discovery_dt", "case_id", "ID", "created_date"]),
     ] {
