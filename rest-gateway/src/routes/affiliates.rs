@@ -41,7 +41,7 @@ const FOUND: &str = "Affiliates found";
 ///
 /// - Operation: `listAffiliates`
 /// - Query: `ListAffiliatePageRequest`, `ListAffiliatesRequest.changed_after`
-/// - 200: `AffiliateList | AffiliatePage`, `application/x-ndjson`, `text/csv`. The whole list, or the page.
+/// - 200: `AffiliateList`, `application/x-ndjson`, `text/csv`. The whole list, or the page.
 /// - Refused: `PositionRestored`, `PositionGone`
 pub(crate) async fn list(caller: Caller, format: Format, query: Query) -> Result<Response, Rejection> {
     let response = match format {

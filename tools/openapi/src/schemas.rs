@@ -13,10 +13,9 @@ use crate::{
 };
 
 /// Envelopes with data: name, result, and the message in `data`, in brackets for a list.
-const ENVELOPES: [(&str, ResultCode, &str); 23] = [
+const ENVELOPES: [(&str, ResultCode, &str); 22] = [
     ("AffiliateFound", ResultCode::Found, "Affiliate"),
     ("AffiliateList", ResultCode::Found, "[Affiliate]"),
-    ("AffiliatePage", ResultCode::Found, "[Affiliate]"),
     ("UrlFound", ResultCode::Found, "ComplianceUrl"),
     ("UrlList", ResultCode::Found, "[ComplianceUrl]"),
     ("CaseFound", ResultCode::Found, "ComplianceCase"),
@@ -40,7 +39,9 @@ const ENVELOPES: [(&str, ResultCode, &str); 23] = [
 ];
 
 /// The envelopes with `meta`.
-const PAGES: [&str; 3] = ["AffiliatePage", "UrlList", "CaseList"];
+const PAGES: [&str; 2] = ["UrlList", "CaseList"];
+/// The envelope of a page, which has `meta`, or of all records.
+const PAGE_OR_ALL: &str = "AffiliateList";
 
 /// Returns all schemas.
 pub(crate) fn all() -> Vec<(String, Json)> {
@@ -51,7 +52,12 @@ pub(crate) fn all() -> Vec<(String, Json)> {
             add_records(message(data.trim_matches(['[', ']'])), &mut all);
             named(data)
         });
-        all.push((name.to_owned(), envelope(result, FOUND_DETAIL, data, PAGES.contains(&name))));
+        let has_meta = PAGES.contains(&name) || name == PAGE_OR_ALL;
+        let mut schema = envelope(result, FOUND_DETAIL, data, has_meta);
+        if name == PAGE_OR_ALL {
+            schema = schema.with("required", vec!["code", "status", "detail", "data"]);
+        }
+        all.push((name.to_owned(), schema));
     }
     all.extend(named_choices().map(|(name, values)| (name.to_owned(), one_of_texts(values))));
     all.extend(input::all());
