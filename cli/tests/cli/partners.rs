@@ -182,11 +182,11 @@ fn a_watch_has_the_events_shown() {
 #[test]
 #[ignore = "needs curl: tools/scripts/check-examples runs it"]
 fn shell_commands_return_the_shown_responses() {
-    assert_eq!(every_command_of("sh"), 28);
+    assert_eq!(every_command_of("sh"), 29);
 }
 
 #[test]
 #[ignore = "needs python3: tools/scripts/check-examples runs it"]
 fn python_commands_return_the_shown_responses() {
-    assert_eq!(every_command_of("python"), 28);
+    assert_eq!(every_command_of("python"), 29);
 }
