@@ -32,12 +32,10 @@ const FOUND: &str = "Affiliates found";
 /// Without parameters, returns every affiliate of the company, by ascending ID, in one response without pages. The response is a stream:
 /// read it while it arrives. If the connection ends early, the list is incomplete.
 ///
-/// With a filter, `sort_by`, `sort_dir`, `per_page` or `page`, returns one page of the affiliates that match all filters, with `meta`. Ties
-/// are sorted by ID in the same direction; affiliates without the value come last in both directions. A page past the end is empty.
+/// With a filter, `sort_by`, `sort_dir`, `per_page` or `page`, returns one page with `meta`, by the rules of the list of URLs.
 ///
-/// With `Accept: application/x-ndjson`, the response has one record per line. With `Accept: text/csv`, it has a header row and one
-/// row per record. These formats return all affiliates that match, by ascending ID. They do not accept `sort_by`, `sort_dir`, `per_page` and
-/// `page`. A page does not accept `changed_after`.
+/// With `Accept: application/x-ndjson` or `text/csv`, returns all affiliates that match, by ascending ID. These formats accept no parameters
+/// of pages.
 ///
 /// - Operation: `listAffiliates`
 /// - Query: `ListAffiliatePageRequest`, `ListAffiliatesRequest.changed_after`

@@ -1127,7 +1127,7 @@ class AffiliateFilters(TypedDict):
     country: NotRequired[str]
     """Only affiliates in this country, as an ISO 3166-1 alpha-2 code such as `US` or `us`."""
     q: NotRequired[str]
-    """Only affiliates that contain these words, in any order: in their names, `client_affiliate_id`, e-mail addresses and city. Or the affiliate with this ID, such as `#494`, or affiliates with this complete phone number. The search ignores case and accents, and has no wildcards. In phone numbers, it compares only the digits."""
+    """Only affiliates that the search finds for this text: words of names and e-mail addresses, an ID or a phone number."""
     changed_after: NotRequired[int]
     """Only records created or changed after this position in the record of changes. Get positions from `GET /api/changes` (gRPC: ListChanges), which also lists deleted records. 410 (OUT_OF_RANGE, reason POSITION_GONE) if the service has removed changes after this position, or if the position is above the last one."""
 
