@@ -92,7 +92,8 @@ def before_call(context, case, kwargs):
         for position in {"after", "changed_after", "lastEventId"} & set(case.query):
             case.query[position] = 0
         # Pages do not have one.
-        if case.operation.path in ("/api/urls", "/api/cases"):
+        is_page = case.operation.path == "/api/affiliates" and len(case.query) > 1
+        if is_page or case.operation.path in ("/api/urls", "/api/cases"):
             case.query.pop("changed_after", None)
         # The service refuses future times, and an ID without a kind.
         case.query.pop("as_of", None)
