@@ -56,8 +56,8 @@ async fn a_flood_of_batches() {
         let after = done.load(Ordering::Relaxed);
         assert!(after < BATCHES, "the flood was over before the other company was served");
         println!("{} of {BATCHES} batches of the flood ended while the other company was served", after - before);
-        // The flood has a processor more than there are, so it ends a few batches for each of the other company's calls.
-        assert!(after - before < BATCHES * 3 / 4, "{} batches of the flood went first", after - before);
+        // At most a few batches of the flood overtake each of its own batches.
+        assert!(after - before < BATCHES / 2, "{} batches of the flood went first", after - before);
         while let Some(status) = batches.join_next().await {
             let status = status.unwrap();
             assert!([201, 429].contains(&status), "{status}");

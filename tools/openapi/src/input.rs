@@ -119,7 +119,10 @@ fn roster() -> Json {
     for field in fields.iter().filter(|field| !field.is_list) {
         let schema = match field.kind {
             Kind::Flag => any_of([object! { "type": "boolean" }, null()]),
-            Kind::Integer(_) => any_of([object! { "type": "integer", "minimum": 0 }, null()]),
+            Kind::Integer(_) => {
+                let integer = object! { "type": "integer" };
+                any_of([integer.with_some("minimum", field.at_least).with_some("maximum", field.at_most), null()])
+            }
             _ => property(field, false),
         };
         body.at("properties").entries_mut().insert(field.name.to_owned(), schema.with("description", field.doc));

@@ -21,9 +21,6 @@ def with_integers(body):
         for name in ("id", "max_absent", "position", "affiliate_id", "url_id", "incident_id"):
             if isinstance(item.get(name), float):
                 item[name] = int(item[name])
-        # The schema does not say that the service accepts no greater numbers.
-        if isinstance(item.get("max_absent"), int):
-            item["max_absent"] = min(item["max_absent"], 2**53 - 1)
 
 
 def objects(value):

@@ -3,7 +3,7 @@
 import { element } from "./elements.js";
 import { claims, signOut } from "./session.js";
 
-/** Returns the address of the open cases of a person, by default of the token's subject. Null if there is no person. */
+/** Returns the address of a person's open cases, by default the subject's. Null without a person. */
 export function myCases(person = claims().subject) {
   return person ? `#/cases?${new URLSearchParams({ case_worker: person, open: "yes" })}` : null;
 }
