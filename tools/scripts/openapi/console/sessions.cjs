@@ -2,27 +2,30 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const { becomes } = require("../browser.cjs");
+const { becomes, pressWith } = require("../browser.cjs");
 const { base, token, expired, other, api, checked, heading, message, onRecord, signIn } = require("./common.cjs");
 
 const read = async (path) => (await api("GET", path)).data;
 const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
 const dialogOf = (page) => page.getByRole("dialog", { name: "Sign in to continue" });
-const use = (page, text) => page.evaluate((used) => sessionStorage.setItem("compliance-token", used), text);
 
 async function open(page, path, title) {
   await page.goto(`${base}/console#/${path}`);
   await (/\d$/.test(title) ? onRecord : heading)(page, title);
 }
 
-/** The service refuses the token while `send` saves: the user signs in over the page, and the page goes on. */
-async function signInAgain(page, send, text = token) {
-  await use(page, expired);
-  await send();
+/** The service refuses the token: the user signs in over the page, and the page goes on. */
+async function signInOver(page, text = token) {
   await dialogOf(page).waitFor();
   await message(page, "The bearer token has expired.");
   await dialogOf(page).getByLabel("Token").fill(text);
   await dialogOf(page).getByRole("button", { name: "Sign in" }).click();
+}
+
+/** Presses a button with a token that has expired, and signs in again. */
+async function signInAgain(page, name, text) {
+  await pressWith(page, name, expired);
+  await signInOver(page, text);
 }
 
 /** Every form goes on with the next token, and nothing that was typed is lost. */
@@ -31,50 +34,52 @@ async function endedWhileTyping(page) {
   const note = page.getByLabel("Note", { exact: true });
   await open(page, `cases/${id}`, `Case ${id}`);
   await note.fill("Typed before the end.");
-  await signInAgain(page, () => press(page, "Save"));
+  await signInAgain(page, "Save");
   await message(page, "Saved.");
   assert.equal((await read(`cases/${id}`)).note, "Typed before the end.");
 
   // A token of another company saves nothing. The user can also wait, and copy the text first.
   await note.fill("For one company.");
-  await signInAgain(page, () => press(page, "Save"), other);
+  await signInAgain(page, "Save", other);
   await message(page, "You signed in for company 3, but this page belongs to company 1. Nothing was saved.");
   await checked(page, "a sign-in over the page");
   await press(page, "Not now");
   await message(page, "The service did not accept the token.");
   assert.equal(await note.inputValue(), "For one company.");
-  await signInAgain(page, () => press(page, "Save"));
+  await signInAgain(page, "Save");
   await message(page, "Saved.");
   assert.equal((await read(`cases/${id}`)).note, "For one company.");
 
   await open(page, "urls/2", "URL 2");
   await note.fill("Reviewed before the end.");
-  await signInAgain(page, () => press(page, "Save"));
+  await signInAgain(page, "Save");
   await message(page, "Saved.");
   assert.equal((await read("urls/2")).note, "Reviewed before the end.");
 
   await open(page, "affiliates/new", "New affiliate");
   await page.getByLabel("Affiliate name").fill(`Ended While Typing ${Date.now()}`);
   await page.getByLabel("Your affiliate ID").fill("ENDED-1");
-  await signInAgain(page, () => press(page, "Save"));
+  await signInAgain(page, "Save");
   await message(page, "The affiliate was created.");
 
   await open(page, "urls/new", "Add URLs");
   await page.getByLabel("URLs", { exact: true }).fill([1, 2].map((number) => `https://ended.example/${Date.now()}/${number}`).join("\n"));
-  await signInAgain(page, () => press(page, "Add"));
+  await signInAgain(page, "Add");
   await message(page, "2 URLs were added.");
 
   await open(page, "cases", "Cases");
   await page.getByLabel(`Select case ${id}`).check();
   await page.getByLabel("Field to set").selectOption("case_worker");
   await page.locator(".selection").getByLabel("Case worker").fill("ended");
-  await signInAgain(page, () => press(page, "Set"));
+  await signInAgain(page, "Set");
   await message(page, "Case worker set for 1 case.");
 
   // A page that is read waits as well.
-  await use(page, expired);
-  await page.evaluate("location.hash = '#/affiliates/1'");
-  await signInAgain(page, async () => {});
+  await page.evaluate((text) => {
+    sessionStorage.setItem("compliance-token", text);
+    location.hash = "#/affiliates/1";
+  }, expired);
+  await signInOver(page);
   await onRecord(page, "Affiliate 1");
 }
 
