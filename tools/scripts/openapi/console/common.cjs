@@ -2,7 +2,7 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const { picture, violations } = require("../browser.cjs");
+const { becomes, picture, violations } = require("../browser.cjs");
 
 // `OTHER` is a token of company 3. `LARGE` is a token of a company with 1,200 affiliates, 300 URLs and 450 cases. `LIMITED` is a service that accepts six requests a
 // minute, and `CORELESS` is a gateway without a core.
@@ -29,6 +29,8 @@ async function total() {
 
 /** A view is without violations in both colour schemes and fits into every width. Keeps pictures of it, if they are wanted. */
 async function checked(page, view) {
+  // Parts that are still read are pale.
+  await becomes(() => page.locator("[aria-busy=true]").count(), 0, view);
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
     for (const size of [WIDE, PHONE, { ...PHONE, width: NARROWEST }]) {
