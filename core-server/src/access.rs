@@ -33,7 +33,7 @@ pub use crate::company_limits::RateLimit;
 
 pub(crate) type Verified = Result<VerifiedToken, TokenError>;
 
-/// Returns the token of an admitted call. Its company is the only one whose records the call can reach.
+/// Returns the token of an admitted call. The call can reach only the records of the token's company.
 pub(crate) fn caller<T>(request: &Request<T>) -> Result<&VerifiedToken, Status> {
     // A service must not respond to a call whose token was not checked.
     request.extensions().get().ok_or_else(|| Error::internal().into())
@@ -42,7 +42,7 @@ pub(crate) fn caller<T>(request: &Request<T>) -> Result<&VerifiedToken, Status> 
 /// The result of an operation.
 pub(crate) type Served<T> = Result<Response<T>, Status>;
 
-/// The caller's company and the message of a request. Refuses a message that breaks a rule.
+/// Returns the caller's company and the request's message. Rejects a message that breaks a rule.
 pub(crate) fn accept<M: Check>(request: Request<M>) -> Result<(i64, M), Status> {
     let company_id = caller(&request)?.company_id;
     let message = request.into_inner();
@@ -60,7 +60,7 @@ pub(crate) fn no_violations(violations: Violations) -> Result<(), Error> {
     if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
 }
 
-/// `AccessService`: reports whether a token is accepted. The pipeline has already checked the token of a call that arrives here.
+/// `AccessService` reports whether a token is accepted. By the time a call arrives here, the pipeline has checked its token.
 #[derive(Debug)]
 pub(crate) struct Access;
 
@@ -77,7 +77,7 @@ pub(crate) struct AccessPolicy {
     limiters: Arc<Limiters>,
 }
 
-/// What the checks have found about a caller, admitted or not. A call that needs no token has neither.
+/// The token and rate limit of a caller, admitted or not. A call that needs no token has neither.
 #[derive(Debug, Default)]
 pub(crate) struct Caller {
     pub(crate) token: Option<VerifiedToken>,
@@ -173,11 +173,11 @@ fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }
 
-/// Maximum number of cores of a gateway. A call that states more counts as one.
+/// Maximum number of cores of a gateway. A call that states a higher number counts once.
 const MAX_CORES: u32 = 256;
 
-/// The number of cores over which the sender spreads its calls. The default is one. A caller that is not a gateway can only make its own
-/// calls cost more.
+/// Returns the number of cores that share the sender's calls, by default one. A caller that is not a gateway can only make its own calls
+/// cost more.
 fn cores(headers: &HeaderMap) -> NonZeroU32 {
     let cores = headers.get(CORES).and_then(|value| value.to_str().ok()?.parse::<NonZeroU32>().ok());
     cores.filter(|cores| cores.get() <= MAX_CORES).unwrap_or(NonZeroU32::MIN)
@@ -189,7 +189,7 @@ struct Limiter<C: Clock = DefaultClock> {
     companies: RateLimiter<i64, DashMapStateStore<i64>, C, StateInformationMiddleware>,
 }
 
-/// The default limit, and the limits of companies that have their own.
+/// The default limit, and the limits of single companies.
 pub(crate) struct Limiters {
     default: Option<Limiter>,
     companies: HashMap<i64, Option<Limiter>>,
@@ -206,7 +206,7 @@ impl Limiters {
         self.companies.get(&company_id).unwrap_or(&self.default).as_ref()
     }
 
-    /// Drops the state of companies whose whole limit is available.
+    /// Drops the state of companies that have their full limit available.
     pub(crate) fn sweep(&self) {
         self.companies.values().chain([&self.default]).flatten().for_each(Limiter::sweep);
     }
@@ -220,7 +220,7 @@ impl Limiter {
 }
 
 impl<C: Clock> Limiter<C> {
-    /// Creates a limiter that measures its windows with this clock.
+    /// Creates a limiter that uses this clock.
     fn with_clock(limit: RateLimit, clock: C) -> Option<Self> {
         let RateLimit::Limited { requests, window } = limit else { return None };
         let interval = (window / requests.get()).max(Duration::from_nanos(1));
@@ -229,8 +229,8 @@ impl<C: Clock> Limiter<C> {
         Some(Self { requests, window, companies })
     }
 
-    /// Counts a call of a sender that spreads its calls over this number of cores. The remaining number is for all cores together, if each
-    /// has counted as many calls.
+    /// Counts a call from a sender that uses this many cores. The remaining number covers all cores, on the assumption that each has
+    /// counted as many calls.
     fn count(&self, company_id: i64, cores: NonZeroU32) -> (RateLimitHeaders, Result<(), Error>) {
         let cost = cores.min(self.requests);
         let wait = match self.companies.check_key_n(&company_id, cost) {
@@ -258,7 +258,7 @@ impl<C: Clock> Limiter<C> {
         self.companies.retain_recent();
     }
 
-    /// The remaining calls of a company, and the seconds until its whole limit is available again.
+    /// The remaining calls of a company, and the seconds until its full limit is available again.
     fn headers(&self, remaining: u32) -> RateLimitHeaders {
         let limit = self.requests.get();
         let used = f64::from(limit.saturating_sub(remaining)) / f64::from(limit);

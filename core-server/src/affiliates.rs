@@ -164,17 +164,17 @@ impl AffiliateService for Affiliates {
     }
 }
 
-/// The statements that write affiliates, with the types of their parameters.
+/// The statements that write affiliates, with their parameter types.
 pub(crate) fn write_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     create::statements().into_iter().chain([update_one::statement()]).chain(update::statements())
 }
 
-/// The statements that compare all affiliates, with the types of their parameters.
+/// The statements that compare all affiliates, with their parameter types.
 pub(crate) fn scan_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     STATEMENTS.compared().chain([search_statement()])
 }
 
-/// The statements that read affiliates, or compare them, with the types of their parameters.
+/// The statements that read or compare affiliates, with their parameter types.
 pub(crate) fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let syncs = [(*sync::COMPARE, "bigint, affiliate_input[]"), (sync::PAGE, "bigint, bigint, bigint")];
     read::statements().chain(syncs)

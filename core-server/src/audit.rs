@@ -1,4 +1,4 @@
-//! Audits the record of changes: whether its chain is whole, where it ends, and what retention has dropped.
+//! Audits the record of changes: whether its chain is intact, where it ends, and what retention has dropped.
 
 use sqlx::{PgConnection, PgExecutor};
 use time::OffsetDateTime;
@@ -42,7 +42,7 @@ pub async fn checkpoint(executor: impl PgExecutor<'_>, company_id: i64) -> Resul
 
 /// Compares a checkpoint with the current record.
 ///
-/// Call [`verify`] as well: it shows that the rows before the checkpoint match its hash.
+/// Also call [`verify`], which shows that the rows before the checkpoint match its hash.
 ///
 /// # Errors
 ///

@@ -42,7 +42,7 @@ use crate::{
     quotas::with_memory,
 };
 
-/// The statement that searches changes, with the types of its parameters.
+/// The statement that searches changes, with its parameter types.
 pub(crate) const SEARCH: (&str, &str) = (
     concat!(include_str!("changes/state.sql"), include_str!("changes/search.sql"), include_str!("changes/entries.sql")),
     "bigint, bigint, smallint, bigint, text, text, bigint, bigint, bigint, bigint",

@@ -1,4 +1,4 @@
-//! The rate limit, and limits of single companies, where they differ from those of all others.
+//! The rate limit, and limits of single companies that override the defaults.
 
 use std::{
     collections::{HashMap, HashSet},

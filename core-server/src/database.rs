@@ -92,7 +92,7 @@ pub async fn keep_changes(owner: &PgPool, days: i32) -> Result<(), DatabaseError
     Ok(())
 }
 
-/// Logs a warning if a role can change the tables or history. A service needs less.
+/// Logs a warning if a role can change the tables or history, which the service never needs.
 pub async fn warn_if_owner(pool: &PgPool) {
     let rights = "select current_user::text, pg_has_role(current_user, relowner, 'usage') from pg_class
         where oid = to_regclass('changes')

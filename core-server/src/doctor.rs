@@ -1,4 +1,4 @@
-//! Checks of stored data that no constraint can make, and repairs: counts, sequences, values in range, and the months of changes.
+//! Checks and repairs stored data where constraints cannot: counts, sequences, value ranges, and months of changes.
 
 use sqlx::{Acquire as _, AssertSqlSafe, FromRow, PgConnection, PgExecutor, PgPool};
 
@@ -12,7 +12,7 @@ use storage::{
     template::fill,
 };
 
-/// Counts that are repaired in one transaction. Writers of the company wait for it.
+/// Number of counts that one transaction repairs. The company's writers wait for it.
 const REPAIRED_COUNTS: i64 = 5000;
 
 /// Why the counts cannot be checked or repaired.
@@ -115,8 +115,8 @@ impl<Q> CountedList<'_, Q> {
         AssertSqlSafe(fill(file, &parts))
     }
 
-    /// Returns a list with an item for each number that a bucket stores. `make` gets the name of the number, and the SQL that computes it
-    /// from the bucket's records.
+    /// Returns a list with an item for each number that a bucket stores. `make` receives the number's name, and the SQL that computes the
+    /// number from the bucket's records.
     fn each(&self, make: impl Fn(&str, &str) -> String) -> String {
         let mut numbers = vec![make("n", "count(*)")];
         for part in self.list.sorts.iter().flat_map(|sort| sort.parts) {
@@ -128,7 +128,7 @@ impl<Q> CountedList<'_, Q> {
         numbers.join(", ")
     }
 
-    /// Makes a list with an item for each column that records and counts have in common.
+    /// Builds a list with an item for each column that records and counts share.
     fn split_by(&self, make: fn(&Filter<Q>) -> String) -> String {
         self.list.filters.iter().map(make).collect::<Vec<_>>().join(", ")
     }
@@ -161,7 +161,7 @@ impl<Q> CountedList<'_, Q> {
     }
 }
 
-/// A sequence that is behind its table. New records get IDs that are taken.
+/// A sequence that lags behind its table, so that new records get IDs that are taken.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct BehindSequence {
     /// The sequence.
@@ -174,7 +174,7 @@ pub struct BehindSequence {
     pub greatest_id: i64,
 }
 
-/// A row that violates a later constraint, or has too high an ID. Such an ID is near the end of its range.
+/// A row that violates a later constraint, or whose ID is near the end of its range.
 ///
 /// Reads return null for a date that violates its constraint, and the next write stores a date that they can return. A sequence does not
 /// follow an ID near the end.
@@ -212,7 +212,7 @@ pub async fn check_sequences(connection: &mut PgConnection, repair: bool) -> Res
 
 const UNCERTAIN: &str = include_str!("doctor/uncertain.sql");
 
-/// The columns of IDs, and the last ID that a sequence follows.
+/// The ID columns, and the last ID that a sequence follows.
 const LAST_IDS: &str = "
     select s.of_table::text, s.of_column::text, s.most - (s.most >> 11) from id_sequences() s order by 1";
 

@@ -1,5 +1,5 @@
 //! Erases the personal data of an affiliate, or of a whole company, from records and from the record of changes. The chain of the record of
-//! changes remains whole: an erased row keeps its digest, and the erasure's entry has the digest of the rest
+//! changes stays intact: an erased row keeps its digest, and the erasure's entry has the digest of the rest
 //! (`migrations/20261127000040_erasure.sql`).
 
 mod step;
@@ -49,7 +49,7 @@ pub async fn erase_affiliate(
     }
 }
 
-/// Runs one step of the command in a transaction of its own.
+/// Runs one step of the command in its own transaction.
 async fn commit_step(
     connection: &mut PgConnection,
     company_id: i64,
@@ -191,7 +191,8 @@ pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Re
     Ok(())
 }
 
-/// Erases up to [`ERASED_RECORDS`] records of a table in one transaction, with what others have just added to them. Returns their number.
+/// Erases up to [`ERASED_RECORDS`] records of a table in one transaction, including what other writers have just added to them. Returns
+/// their number.
 async fn erase_records(
     connection: &mut PgConnection,
     company_id: i64,
@@ -237,7 +238,7 @@ async fn of_affiliates(
     sqlx::query_scalar(AssertSqlSafe(lock)).bind(company_id).bind(affiliates).fetch_all(connection).await
 }
 
-/// Erases up to [`ERASED_CHANGES`] rows of the record of changes after a position. Returns the last of their positions.
+/// Erases up to [`ERASED_CHANGES`] rows of the record of changes after a position. Returns the last erased position.
 async fn erase_changes(
     connection: &mut PgConnection,
     company_id: i64,

@@ -1,4 +1,4 @@
-//! Streams of messages. A task makes the messages, and a reader takes them.
+//! Message streams. A task produces the messages, and a reader consumes them.
 //!
 //! A stream of chunks also reads messages: each chunk is saved and acknowledged before the next one is read.
 
@@ -27,22 +27,22 @@ use crate::{
     quotas::DatabaseWork,
 };
 
-/// Maximum size of a message with several records, in bytes. It is small because a connection whose client does not read keeps one.
+/// Maximum size of a message with several records, in bytes. It is small, because each connection with a stalled client holds one.
 pub const MESSAGE_BYTES: usize = 16 << 10;
-/// How long a task keeps what it has read for a reader that asks for nothing. Then the task drops it, and reads it again later.
+/// How long a task keeps data while its reader asks for nothing. Then the task drops the data, and reads it again later.
 pub(crate) const MESSAGE_STALLED: Duration = Duration::from_millis(500);
 
-/// How long a client may take to read that its deadline has passed.
+/// How long a client has to read the error after its deadline.
 const DEADLINE_SLACK: Duration = Duration::from_secs(2);
 
-/// Sends the messages of a task. Each comes with resources, which it holds until the reader asks for the next message.
+/// Sends a task's messages. Each message holds its resources until the reader asks for the next one.
 pub(crate) struct Messages<T, H = ()> {
     /// Has a permit while the reader waits for a message.
     wanted: Arc<Semaphore>,
     sender: mpsc::UnboundedSender<Sent<T, H>>,
 }
 
-/// `None` is the end of the stream. A stream without it is incomplete.
+/// `None` ends the stream. A stream without it is incomplete.
 type Sent<T, H> = Option<Result<(T, H), Status>>;
 
 impl<T, H> Messages<T, H> {
@@ -62,7 +62,7 @@ impl<T, H> Messages<T, H> {
     }
 }
 
-/// Responds with a stream whose messages a task makes until it has no more, its reader leaves, or the deadline passes.
+/// Responds with a stream of a task's messages. The stream ends when the task has no more, the reader leaves, or the deadline passes.
 ///
 /// `open` counts the stream as open.
 pub(crate) fn respond<T, H, E, F>(
@@ -81,12 +81,12 @@ where
     let making = timeout_at(deadline, make(Messages { wanted: Arc::clone(&wanted), sender: sender.clone() }));
     let task = async move {
         let ended = tokio::select! {
-            // Nothing more is read or written for a reader that has left.
+            // Once the reader has left, the task reads and writes nothing more.
             biased;
             () = sender.closed() => return,
             ended = making => ended,
         };
-        // A reader that does not take the end must not keep its company from other streams.
+        // A reader that never reads the end must not block its company's other streams.
         drop(open);
         let ended = ended.map_or_else(|_| Err(Error::deadline_exceeded().into()), |ended| ended.map_err(Into::into));
         let _ = sender.send(ended.err().map(Err));
@@ -96,8 +96,8 @@ where
     streamed(receive(wanted, received), deadline)
 }
 
-/// A stream that its client must read by its deadline. A client that does not read never polls the stream, so the server keeps the
-/// time. The response holds the resources of its request until then.
+/// A stream that its client must read by its deadline. A stalled client never polls the stream, so the server keeps the time. The response
+/// holds the resources of its request until then.
 pub(crate) fn streamed<S>(messages: S, deadline: Instant) -> Response<S> {
     let mut response = Response::new(messages);
     response.extensions_mut().insert(FinishBy(deadline + DEADLINE_SLACK));
@@ -109,7 +109,7 @@ pub(crate) fn timeout_of<T>(request: &Request<T>, longest: Duration) -> Duration
     deadline::timeout(request.metadata().as_ref(), longest)
 }
 
-/// The messages as their reader takes them.
+/// Returns the messages for their reader.
 fn receive<T: Send + 'static, H: Send + 'static>(
     wanted: Arc<Semaphore>,
     received: mpsc::UnboundedReceiver<Sent<T, H>>,
@@ -117,7 +117,7 @@ fn receive<T: Send + 'static, H: Send + 'static>(
     let messages = stream::unfold((wanted, received, None), |(wanted, mut received, resources)| async {
         drop::<Option<H>>(resources);
         wanted.add_permits(1);
-        // A task that ends without saying so has panicked, and a stream that is cut short must not look complete.
+        // A task that ends without `None` has panicked, and a truncated stream must not look complete.
         let sent = received.recv().await.unwrap_or_else(|| Some(Err(Error::internal().into())));
         Some(match sent? {
             Ok((message, resources)) => (Ok(message), (wanted, received, Some(resources))),
@@ -149,7 +149,8 @@ pub(crate) trait Chunks: Send + 'static {
     }
 }
 
-/// Serves a stream until its timeout. `chunks` makes its state for the caller's company. Nothing is read from a client that does not read its acknowledgements.
+/// Serves a stream until its timeout. `chunks` creates its state for the caller's company. While a client does not read its
+/// acknowledgements, the stream reads nothing from it.
 pub(crate) fn serve_chunks<C: Chunks>(
     backend: &Arc<Backend>,
     request: Request<Streaming<C::Request>>,

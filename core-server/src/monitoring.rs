@@ -59,7 +59,7 @@ impl Monitoring {
         Self(Arc::new(Context::new(Arc::clone(backend))))
     }
 
-    /// The caller's company and the message of a request. Refuses a message that breaks a rule.
+    /// Returns the caller's company and the request's message. Rejects a message that breaks a rule.
     fn accept<M: Check>(&self, request: Request<M>) -> Result<(CompanyWriter<'_>, M), Status> {
         let (id, message) = accept(request)?;
         Ok((CompanyWriter { id, context: &self.0 }, message))
@@ -182,7 +182,7 @@ impl VocabularyService for Monitoring {
     }
 }
 
-/// The statements that write batches, with the types of their parameters.
+/// The statements that write batches, with their parameter types.
 pub(crate) const WRITE_STATEMENTS: [(&str, &str); 7] = [
     (include_str!("monitoring/observations/save.sql"), "bigint, url_observation_input[], text"),
     (include_str!("monitoring/cases/open.sql"), "bigint, case_input[], text, bigint[]"),
@@ -196,7 +196,7 @@ pub(crate) const WRITE_STATEMENTS: [(&str, &str); 7] = [
     ),
 ];
 
-/// The statements that change one record or read what a write refers to, with the types of their parameters.
+/// The statements that change one record, or read what a write refers to, with their parameter types.
 pub(crate) const SMALL_STATEMENTS: [(&str, &str); 4] = [
     (include_str!("monitoring/cases/update.sql"), "bigint, bigint, case_input[], integer[], integer[], bigint[], text"),
     (include_str!("monitoring/reviews/review.sql"), "bigint, bigint, url_review_input[], boolean, text, bigint[]"),
@@ -204,7 +204,7 @@ pub(crate) const SMALL_STATEMENTS: [(&str, &str); 4] = [
     (include_str!("monitoring/observations/affiliates.sql"), "bigint, bigint[], text[]"),
 ];
 
-/// The statements that read pages of an export, with the types of their parameters.
+/// The statements that read pages of an export, with their parameter types.
 pub(crate) fn export_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = [ExportUrlsResponse::statement, ExportCasesResponse::statement];
     all.into_iter().flat_map(|statement| {

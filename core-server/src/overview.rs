@@ -1,4 +1,4 @@
-//! Figures of all records of a company, by one statement.
+//! Figures for all records of a company, from one statement.
 
 use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 
@@ -24,7 +24,7 @@ use crate::{
     backend::Backend,
 };
 
-/// The statement, with the types of its parameters.
+/// The statement, with its parameter types.
 pub(crate) const STATEMENT: (&str, &str) = (include_str!("overview/overview.sql"), "bigint, timestamptz");
 
 pub(crate) struct Overviews(pub(crate) Arc<Backend>);

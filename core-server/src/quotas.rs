@@ -1,4 +1,4 @@
-//! Limits of companies in this process: memory, calls, streams, and statements that are not coalesced. And what each company uses.
+//! Limits of companies in this process: memory, calls, streams, and statements that are not coalesced. Also counts what each company uses.
 
 use std::{collections::HashMap, sync::Arc, thread::available_parallelism, time::Duration};
 
@@ -58,7 +58,7 @@ pub(crate) struct Quotas {
 pub(crate) enum DatabaseWork {
     /// No statement, or a part of a coalesced one. It needs no permit.
     Coalesced,
-    /// A statement of its own.
+    /// A separate statement.
     Statement,
     /// A long batch, which also occupies a processor here.
     LongStatement,
@@ -92,8 +92,8 @@ impl Quotas {
             openings: Counts::new(WATCHERS, WATCHERS_OF_A_COMPANY),
             usage: Usage::new(settings),
             open_to_all: Arc::new(Semaphore::new(OPEN_STREAMS)),
-            // The connections limit the statements of all companies.
-            // A company keeps all processors busy, and leaves connections to others.
+            // The connections limit the statements of all companies. One company can keep all processors busy, but leaves connections for
+            // the others.
             statements: WorkQueue::new(Semaphore::MAX_PERMITS, (cpus + 1).min(connections.div_ceil(2))),
             large_pages: WorkQueue::new(large_pages, large_pages.div_ceil(2)),
             rejections: RejectionDelay::default(),
@@ -138,7 +138,7 @@ fn too_many_watches(limit: LimitReached) -> Error {
     Error { message, ..limit.into() }
 }
 
-/// A response that holds its memory until it was sent.
+/// A response that holds its memory until it is sent.
 pub(crate) fn with_memory<T>(message: T, memory: impl Into<Option<Reservation>>) -> Response<T> {
     let mut response = Response::new(message);
     if let Some(memory) = memory.into().filter(|memory| memory.bytes() > 0) {
@@ -150,13 +150,13 @@ pub(crate) fn with_memory<T>(message: T, memory: impl Into<Option<Reservation>>)
 pub(crate) const CALLS: &str = "compliance_company_calls_total";
 pub(crate) const DURATION: &str = "compliance_company_call_duration_seconds";
 pub(crate) const WRITTEN: &str = "compliance_company_items_written_total";
-/// The label of all companies without one.
+/// The label that companies without their own label share.
 const OTHER: &str = "other";
 
 /// What each company uses, as metrics with a bounded number of labels.
 ///
-/// A label stays until the process ends, as counters must. So companies that call first have one, and the others count together.
-/// Companies with limits of their own have theirs from the start: those are the ones that an operator looks at.
+/// Like every counter, a label lasts until the process ends. So the first companies that call get a label, and the others share one.
+/// Companies with their own limits get a label at start, because operators watch them.
 pub(crate) struct Usage {
     most: usize,
     companies: RwLock<HashMap<i64, Arc<CompanyUsage>>>,
@@ -228,7 +228,7 @@ impl Usage {
 }
 
 impl CompanyUsage {
-    /// Every series is 0 from the start, so that its first increase is seen.
+    /// Every series starts at 0, so that its first increase is visible.
     fn labelled(company: String) -> Self {
         let calls = |result: &'static str| {
             let calls = counter!(CALLS, "company" => company.clone(), "result" => result);

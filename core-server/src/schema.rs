@@ -110,8 +110,8 @@ mod tests {
     /// The migrations of all releases as `sha384sum` prints them.
     const PUBLISHED: &str = include_str!("../migrations/published.sha384");
 
-    /// Databases have run the migrations of a release, and know their digests. A change goes into a new file, and a release adds its new
-    /// files to the list.
+    /// Databases store the digests of the migrations that they have run. A change goes into a new file, and a release adds its new files to
+    /// the list.
     #[test]
     fn a_published_migration_never_changes() {
         let hexadecimal = |byte: &u8| [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap());
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(made.collect::<BTreeSet<_>>(), known.collect());
     }
 
-    /// Here, the tables and their constraints have the names of shards. So a statement that names others cannot be prepared.
+    /// Here, the tables and their constraints have the names of shards. So a statement with any other name cannot be prepared.
     #[tokio::test]
     async fn a_node_prepares_every_statement() {
         let server = TestCluster::start(ClusterOptions::temporary()).await;

@@ -1,8 +1,8 @@
 //! Searches for records that contain all words of a text. Case, accents and the order of the words do not matter.
 //!
-//! No index finds a text within another text, so a search reads the company's records in the order of its result until it has enough.
-//! Records that the text names exactly come first, and have indexes. Parameters are subqueries. The planner does not see their values, so it
-//! always chooses this order. The queue of statements is fair to companies, and the deadline of the call ends a search that takes too long.
+//! No index finds a text within another text, so a search reads the company's records in result order until it has enough. Exact matches
+//! come first, and use indexes. Parameters are subqueries. The planner cannot see their values, so it always chooses this order. The
+//! statement queue is fair to companies, and the call's deadline ends a search that takes too long.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -12,7 +12,7 @@ use unicode_normalization::UnicodeNormalization as _;
 /// Records in one response, if the request sets no number.
 const DEFAULT_SEARCHED: i64 = 20;
 
-/// A search statement with its first parameters: the company, a pattern for each word, the number of records, and the ID that the text is.
+/// A search statement with its first parameters: the company, a pattern for each word, the number of records, and the text as an ID.
 ///
 /// `kind` is the name of a record, which can precede its ID.
 pub(crate) fn query<'q>(
@@ -26,12 +26,12 @@ pub(crate) fn query<'q>(
     sqlx::query(statement).bind(company_id).bind(patterns(text)).bind(limit).bind(record_id(kind, text))
 }
 
-/// A pattern for each word of a text.
+/// Returns a pattern for each word.
 pub(crate) fn patterns(text: &str) -> Vec<String> {
     text.split_whitespace().map(pattern).collect()
 }
 
-/// The ID that a text is: `494`, `#494`, or `URL 494` for the kind `URL`.
+/// Parses a text as an ID: `494`, `#494`, or `URL 494` for the kind `URL`.
 pub(crate) fn record_id(kind: &str, text: &str) -> Option<i64> {
     let text = text.trim();
     let number = match text.get(..kind.len()) {
@@ -42,7 +42,7 @@ pub(crate) fn record_id(kind: &str, text: &str) -> Option<i64> {
     digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Accents, which can follow a letter as characters of their own.
+/// Accents, which can follow a letter as separate characters.
 const MARKS: (char, char) = ('\u{300}', '\u{36f}');
 
 fn is_mark(character: char) -> bool {
@@ -61,7 +61,7 @@ fn folded(character: char) -> Vec<char> {
     if let Some((_, plain)) = PLAIN.iter().find(|(letter, _)| *letter == character) {
         return plain.chars().collect();
     }
-    // By way of the upper case, `ß` becomes `ss`, and `ı` becomes `i`.
+    // Via upper case, `ß` becomes `ss`, and `ı` becomes `i`.
     let plain = [character].into_iter().nfd().filter(|part| !is_mark(*part));
     let plain = plain.flat_map(char::to_lowercase).flat_map(char::to_uppercase).flat_map(char::to_lowercase);
     let plain: Vec<char> = plain.collect();
@@ -77,13 +77,13 @@ static ALIKE: LazyLock<HashMap<Vec<char>, String>> = LazyLock::new(|| {
             alike.entry(folded(character)).or_default().push(character);
         }
     }
-    // Letters that are like no other.
+    // Letters without variants need no entry.
     alike.retain(|plain, letters| !letters.chars().eq(plain.iter().copied()));
     alike
 });
 
-/// A regular expression for a word, whatever its case and accents. It names all forms of each letter, because a database locale may know
-/// others.
+/// Returns a regular expression for a word that ignores case and accents. It lists all forms of each letter, because a database locale may
+/// know others.
 fn pattern(word: &str) -> String {
     let mut plain: Vec<char> = word.nfc().filter(|character| !is_mark(*character)).flat_map(folded).collect();
     if plain.is_empty() {

@@ -56,9 +56,9 @@ use crate::{
 
 pub use health::unready;
 
-/// How long clients can still read that the service does not serve, after its port has closed.
+/// How long clients can still read the status "not serving" after the port has closed.
 const WATCHERS_TIME: Duration = Duration::from_millis(250);
-/// How often months of changes are made and dropped. They are made a month before.
+/// How often months of changes are created and dropped. Each month is created one month ahead.
 const UPKEEP_INTERVAL: Duration = Duration::from_mins(10);
 /// How often the rate limit drops the state of companies that no longer call.
 const RATE_LIMIT_SWEEP: Duration = Duration::from_mins(1);
@@ -112,7 +112,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// Makes a core. The database must be migrated: its tables and input types are checked first.
+    /// Creates a core. The database must be migrated: its tables and input types are checked first.
     ///
     /// The core writes only what its callers request. A process that serves adds [`with_background`](Self::with_background).
     pub async fn new(
@@ -150,7 +150,7 @@ impl Core {
         let pipeline = Pipeline::new(access, backend.quotas.clone(), settings);
         let sender = Sender::new(&settings.webhooks).map_err(StartError::WebhookAuthorities)?;
         let (limit, mut routes) = (settings.message_limit, Routes::builder());
-        // Adds a service to those of the network, whose messages have at most `limit` bytes, and makes its client in this process.
+        // Adds a service to the network's services, with messages of at most `limit` bytes, and creates its client in this process.
         macro_rules! serve {
             ($module:ident::$server:ident, $service:expr $(, $limit:ident)?) => {{
                 let service = Arc::new($service);

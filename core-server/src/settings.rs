@@ -9,7 +9,7 @@ use ipnet::IpNet;
 
 use crate::{CompanyLimit, access::RateLimit};
 
-/// Companies whose usage has its own labels in metrics, by default. Each has nine series.
+/// Default number of companies with their own metric labels. Each has nine series.
 const COMPANIES_WITH_METRICS: usize = 200;
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -1,5 +1,5 @@
-//! Webhooks: endpoints of companies, and the delivery of changes to them. The record of changes is the queue. Each endpoint has a
-//! position in it.
+//! Webhooks: endpoints of companies, and delivery of changes to them. The record of changes is the queue, and each endpoint has a position
+//! in it.
 
 mod addresses;
 mod deliver;
@@ -70,7 +70,7 @@ pub(crate) struct Webhooks {
     sender: Sender,
     /// Test messages in flight.
     tests: Counts,
-    /// Lookups in progress for requests.
+    /// Name lookups in progress for requests.
     lookups: Counts,
 }
 

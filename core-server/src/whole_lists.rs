@@ -21,17 +21,17 @@ use crate::{
     quotas::DatabaseWork,
 };
 
-/// Records that one statement reads of a streamed list.
+/// Number of records per statement of a streamed list.
 pub const PAGE_RECORDS: i64 = 72;
 /// Maximum number of records in a message.
 pub const MESSAGE_RECORDS: usize = 12;
 
 /// Reads every record of the company that a request asks for.
 ///
-/// `read` returns the ID after which the records begin, a position, and the filters of the request. With a position, reads only records that
-/// have changed since, unless so many have changed that reading all takes less.
+/// `read` returns the ID after which the records begin, a position, and the filters of the request. With a position, reads only records
+/// that have changed since, unless so many have changed that reading all is faster.
 ///
-/// Each page is read while the one before is sent. A reader that stops reading holds no connection and, after a short while, no page.
+/// Each page is read while the previous one is sent. A reader that stops reading holds no connection and, after a short while, no page.
 pub(crate) async fn all<M: Check, T: RecordPage>(
     backend: &Arc<Backend>,
     request: Request<M>,
@@ -128,7 +128,7 @@ fn is_full(page: &Fetched) -> bool {
     page.rows.is_empty() && page.end != End::Complete
 }
 
-/// A message of the first records, the ID of its last one, and their number.
+/// Returns a message with the first records, its last ID, and the number of records.
 fn message<T: RecordPage>(rows: &[PgRow]) -> Result<(T, i64, usize), sqlx::Error> {
     let mut taken = rows.len().min(MESSAGE_RECORDS);
     loop {

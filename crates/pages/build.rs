@@ -1,4 +1,4 @@
-//! Makes the pages at `/docs` from the documents of this repository, and lists the files of both pages.
+//! Builds the pages at `/docs` from this repository's documents, and lists the files of both pages.
 
 use std::{env, error::Error, fmt::Write as _, fs, path::Path};
 

@@ -40,7 +40,7 @@ impl Reading {
     }
 }
 
-/// Makes single reads in batches.
+/// Sends single reads in batches.
 #[tonic::async_trait]
 pub trait ReadRecords: Send + Sync + 'static {
     /// Begins a read. A read that is alone can be an ordinary call.

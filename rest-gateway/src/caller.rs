@@ -50,7 +50,7 @@ pub(crate) struct Caller {
 /// The core's response to a call.
 pub(crate) struct CoreResponse<R> {
     pub(crate) message: R,
-    /// What the records of a core in the same process hold, until they are sent.
+    /// The memory that records of a core in the same process hold until they are sent.
     pub(crate) memory: Option<ResponseMemory>,
 }
 
@@ -65,7 +65,7 @@ impl<R> CoreResponse<R> {
         self.respond(caller, 0, |message| respond(StatusCode::OK, &Envelope::found(msg, data(message), None)))
     }
 
-    /// Makes a response with records of at least `bytes` bytes.
+    /// Builds a response with records of at least `bytes` bytes.
     ///
     /// A large response is written on a separate thread. It holds memory until it is sent, because a slow client keeps it.
     pub(crate) fn respond(
@@ -192,7 +192,7 @@ impl Caller {
         self.gateway.memory.reservation(Some(self.company_id()))
     }
 
-    /// Waits for the core, at most as long as an ordinary call may take.
+    /// Waits for the core, but no longer than an ordinary call may take.
     fn wait<F: Future>(&self, response: F) -> impl Future<Output = Result<F::Output, Error>> + use<F> {
         let longest = self.gateway.settings.request_timeout + CORE_DEADLINE_SLACK;
         timeout(longest, response).map(|result| result.map_err(|_| Error::deadline_exceeded()))
@@ -210,9 +210,9 @@ impl Caller {
         self.record.route?.scope.filter(|scope| !self.token.has_scope(scope))
     }
 
-    /// Returns what the gateway has read of a request. If that failed, asks the core whether it accepts the call.
+    /// Returns the request as the gateway has read it. If reading failed, asks the core whether it accepts the call.
     ///
-    /// The core counts the request. An exceeded rate limit and a missing scope come before any violation.
+    /// The core counts the request. An exceeded rate limit and a missing scope take precedence over violations.
     pub(crate) async fn accept<T>(&self, read: Result<T, Error>) -> Result<T, Rejection> {
         match read {
             Ok(read) => Ok(read),

@@ -95,7 +95,7 @@ fn text_of_code<S: Serializer>(code: &i32, serializer: S) -> Result<S::Ok, S::Er
     serializer.collect_str(code)
 }
 
-/// What responses to files have in addition: the row of each result, and what the reader left out.
+/// Additional data in responses to files: the row of each result, and what the reader left out.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct OfFile<'a> {
     pub(crate) rows: &'a [u64],

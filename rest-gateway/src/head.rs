@@ -1,4 +1,4 @@
-//! The head of a request: its path, its entity tags, and what handlers take from it. And the tags of responses.
+//! The head of a request: its path, its entity tags, and what handlers read from it. Also the tags of responses.
 //!
 //! A record's tag is its etag in quotation marks. The tag of a compressed response ends with the coding, because each representation
 //! needs its own tag. Requests may send either. Proxies that compress mark tags in the same way, with other separators and names:
@@ -33,7 +33,7 @@ const SEPARATORS: [char; 2] = [CODED, ';'];
 /// An etag that no record has.
 const NO_ETAG: &str = "-";
 
-/// Lets handlers take what the head of a request says. Reading it does not fail.
+/// Lets handlers extract values from a request's head, which never fails.
 macro_rules! from_head {
     ($($argument:ty: |$parts:ident| $read:expr;)+) => {$(
         impl<S: Sync> FromRequestParts<S> for $argument {
@@ -86,7 +86,7 @@ impl PathId {
         self.possible().ok_or_else(|| not_found(self.text.clone()))
     }
 
-    /// Returns the ID of a record. Violations of the request come before an ID that no record can have.
+    /// Returns the ID of a record. Violations of the request take precedence over an ID that no record can have.
     pub(crate) fn record_id_after(&self, request: &impl Check, not_found: fn(String) -> Error) -> Result<i64, Error> {
         self.record_id(not_found).map_err(|not_found| {
             let violations = rules::check(request);

@@ -85,7 +85,7 @@ pub(crate) fn observe<S: Clone + Send + Sync + 'static>(
     }))
 }
 
-/// Returns the request ID. Replaces an ID that is unsafe in a log.
+/// Returns the request ID. Replaces an ID that is unsafe to log.
 fn identify(request: &mut Request) -> HeaderValue {
     let is_safe =
         |id: &&HeaderValue| (1..=MAX_REQUEST_ID).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic);
@@ -244,7 +244,7 @@ impl RequestRecord {
         })
     }
 
-    /// The response gets these headers of the core's response to a call. `None` if the call has no response.
+    /// Sets the rate limit headers from the core's response to a call. `None` if the call has no response.
     pub(crate) fn set_rate_limit(&self, metadata: Option<&MetadataMap>) {
         let headers: Option<&HeaderMap> = metadata.map(MetadataMap::as_ref);
         *self.rate_limit.lock() = RATE_LIMIT.map(|name| headers?.get(name).cloned());

@@ -1,4 +1,4 @@
-//! A route as data: for its documentation, its metrics and its checks. And the names in a request that have no effect.
+//! Routes as data, for documentation, metrics and checks. Also finds the names in a request that have no effect.
 
 use std::fmt::{self, Display, Write as _};
 
@@ -40,7 +40,7 @@ pub struct Route {
     pub(crate) supports_if_match: bool,
     /// The scope that the operation needs.
     pub(crate) scope: Option<&'static str>,
-    /// The request whose list a file can bring. Its other fields are options of the file, in the query.
+    /// The request whose list can come from a file. Its other fields are file options, in the query.
     pub(crate) file: Option<&'static Message>,
 }
 
@@ -66,7 +66,7 @@ impl Route {
         }
     }
 
-    /// Also takes a file, whose rows are the list of this operation of the core.
+    /// Also accepts a file, whose rows become the list of this operation of the core.
     pub(crate) const fn file(self, operation: &Operation) -> Self {
         Self { file: Some(operation.request), ..self }
     }
@@ -139,7 +139,7 @@ impl Display for Location {
     }
 }
 
-/// The first few ignored names. Each name of a list's elements is there once, with the first element that has it.
+/// The first few ignored names. Each name of a list's elements appears once, with the first element that has it.
 #[derive(Default)]
 pub(crate) struct Ignored(Vec<(Location, String)>);
 

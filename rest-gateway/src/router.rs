@@ -84,7 +84,7 @@ const ALLOWED_HEADERS: [HeaderName; 11] = [
 
 /// Lets pages of these origins call the interface. `*` means any origin.
 ///
-/// The page sends the token, and never the browser itself, so credentials are not allowed.
+/// The page sends the token, not the browser itself, so credentials are not allowed.
 fn cross_origin(origins: &[HeaderValue]) -> Option<CorsLayer> {
     if origins.is_empty() {
         return None;

@@ -10,7 +10,7 @@ use tower::util::MapRequest;
 
 use crate::{head::canonical, settings::Settings};
 
-/// Serves `router` until `shutdown`. Then accepted requests have the grace period to get their responses.
+/// Serves `router` until `shutdown`. Accepted requests then have the grace period to finish.
 pub async fn serve(
     listener: impl Into<Listener>,
     router: Router,

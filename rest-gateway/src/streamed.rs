@@ -61,7 +61,7 @@ pub(crate) fn respond_opened<M: Send + Sync + 'static, R: Serialize + 'static>(
     respond_list(document, messages, records, memory, deadline)
 }
 
-/// Makes each chunk when the connection asks for it, so at most one message is in memory.
+/// Builds each chunk when the connection asks for it, so at most one message is in memory.
 fn chunks<M, R: Serialize>(
     mut document: ListFormat,
     mut messages: Messages<M>,
@@ -77,7 +77,7 @@ fn chunks<M, R: Serialize>(
             let expected = records.len() * record_size;
             chunk.reserve(expected);
             compute(expected, || records.iter().try_for_each(|record| document.add(&mut chunk, record)))?;
-            // The records of a company are alike, so an eighth more is enough for the next chunk. A chunk that grows doubles, and an
+            // A company's records have similar sizes, so an eighth more is enough for the next chunk. A chunk that grows doubles, and an
             // unread connection keeps the memory.
             record_size = chunk.len().div_ceil(records.len().max(1)) * 9 / 8;
             // An unread connection stops at `yield`, and holds only the chunk.
@@ -95,7 +95,7 @@ fn chunks<M, R: Serialize>(
 
 /// Returns the next message, unless the deadline has passed.
 ///
-/// After an error, the connection is closed, so that no client takes the part for the whole.
+/// Closes the connection after an error, so that no client mistakes a partial list for a complete one.
 async fn next<M>(messages: &mut Messages<M>, deadline: Instant) -> Result<Option<M>, BoxError> {
     let too_late = || Err("the list took too long".into());
     // `timeout_at` returns ready messages even after the deadline.

@@ -159,7 +159,7 @@ fn settings(message: String) -> Error {
     Error::Settings(message)
 }
 
-/// Makes the endpoint of an address. Errors that would fail every call fail here.
+/// Creates the endpoint of an address. Errors that would fail every call fail here.
 fn endpoint(address: &str, tls: TlsSettings) -> Result<Endpoint, Error> {
     let address = address.trim();
     let uri: Uri =

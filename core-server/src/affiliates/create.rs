@@ -157,8 +157,8 @@ fn insert<'i>(
 
 /// Copies affiliates into the table, and returns their IDs.
 ///
-/// `None` if one of their names is taken or, with `identified`, one of their identifiers. Then nothing is created. The server inserts many
-/// rows together, while the next rows are encoded.
+/// Returns `None` and creates nothing if a name is taken or, with `identified`, an identifier. The server inserts rows in bulk while the
+/// next rows are encoded.
 async fn copy(
     pool: &Connections,
     company_id: i64,
@@ -189,7 +189,7 @@ async fn copy_rows(
     inputs: &[&Input],
 ) -> Result<(), sqlx::Error> {
     let mut rows: Vec<_> = ids.iter().map(|id| [company_id, *id]).zip(inputs.iter().copied()).collect();
-    // In the order of the name's collation, by bytes, so that two batches lock names in the same order.
+    // Sorted by bytes, like the name's collation, so that two batches lock names in the same order.
     rows.sort_by_key(|(_, input)| input.fields.affiliate_name());
     // Omits columns without values, which saves time.
     let given = AffiliateInput::FIELDS.iter().filter(|field| inputs.iter().any(|input| field.is_given(&input.fields)));
@@ -204,7 +204,7 @@ const ARE_IDENTIFIED: &str = include_str!("sql/are_identified.sql");
 
 /// Creates affiliates with new identifiers, and returns their IDs.
 ///
-/// Returns no ID if another writer has just taken an identifier or a name. Then nothing is created.
+/// Returns no IDs and creates nothing if another writer has just taken an identifier or a name.
 pub(super) async fn create_identified(
     backend: &Backend,
     company_id: i64,
@@ -246,7 +246,7 @@ pub(super) struct CreateOne;
 impl Write for CreateOne {
     type Item = Input;
     type Written = Created;
-    /// No key: of two equal names, only the first is created, whether they share a statement or not.
+    /// Needs no key: if two names are equal, only the first is created, even if both are in one statement.
     type Key = ();
     const NAME: &'static str = "writes of new affiliates";
 

@@ -38,8 +38,8 @@ pub(super) type Before = (i64, String, i64, bool);
 
 /// Applies changes in order.
 ///
-/// With `is_at_once`, all names change at the same time: a name that an affiliate leaves is free before its change. Then the plan can be
-/// used only if every change is saved.
+/// With `is_at_once`, all names change at the same time, so a name counts as free before its holder changes. Such a plan is valid only if
+/// every change is saved.
 pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before], is_at_once: bool) -> Plan<'c> {
     let mut holders: HashMap<&str, i64> = before.iter().map(|(id, name, ..)| (name.as_str(), *id)).collect();
     if is_at_once {

@@ -21,7 +21,7 @@ pub(crate) struct Input {
     pub(super) fields: AffiliateInput,
     /// Revisions that an update accepts. `None` for any.
     pub(super) revisions: Option<Vec<i64>>,
-    /// Why the item fails, whatever the database contains.
+    /// Why the item fails, regardless of the database's content.
     pub(super) failure: Option<ItemFailure>,
 }
 

@@ -59,7 +59,7 @@ const COMPARISON: Comparison<ListAffiliatePageRequest> = Comparison {
     ],
 };
 
-/// The conditions of the filters on an affiliate with this alias.
+/// Returns the filter conditions for an affiliate with this alias.
 fn conditions(alias: &str) -> String {
     let matches = fill(MATCHES, &[("a", alias), ("patterns", "$9"), ("digits", "$11")]);
     fill(include_str!("sql/conditions.sql"), &[("a", alias), ("matches", &matches)])
@@ -68,7 +68,7 @@ fn conditions(alias: &str) -> String {
 static AFTER: LazyLock<&'static str> = LazyLock::new(|| after(None));
 static CHANGED_AFTER: LazyLock<&'static str> = LazyLock::new(|| after(Some(12)));
 
-/// The statements that read affiliates, with the types of their parameters.
+/// The statements that read affiliates, with their parameter types.
 pub(super) fn statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let after = "bigint, bigint, bigint, integer, integer, bigint, text, integer, text[], text, text";
     let changed_after = "bigint, bigint, bigint, integer, integer, bigint, text, integer, text[], text, text, bigint[]";
@@ -161,7 +161,7 @@ static SEARCH: LazyLock<&'static str> = LazyLock::new(|| {
     fill(include_str!("sql/search.sql"), &[("columns", &columns()), ("matches", &matches)]).leak()
 });
 
-/// The statement, with the types of its parameters.
+/// The statement, with its parameter types.
 pub(super) fn search_statement() -> (&'static str, &'static str) {
     (*SEARCH, "bigint, text[], bigint, bigint, text, text")
 }
@@ -169,14 +169,14 @@ pub(super) fn search_statement() -> (&'static str, &'static str) {
 /// Minimum number of digits of a phone number.
 const SHORTEST_PHONE: usize = 5;
 
-/// The digits of a string that can be a phone number.
+/// Returns the digits of a text that can be a phone number.
 fn phone_digits(text: &str) -> Option<String> {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     let is_phone = text.chars().all(|character| character.is_ascii_digit() || "+-()./ \u{a0}".contains(character));
     (is_phone && digits.len() >= SHORTEST_PHONE).then_some(digits)
 }
 
-/// Returns affiliates with exactly this name, and then affiliates, by ID, that contain its words or have its phone number.
+/// Returns exact matches of the name first, then affiliates with its words or phone number, by ID.
 pub(super) async fn search(source: Source, request: &SearchAffiliatesRequest) -> Result<Records<Affiliate>, Error> {
     let SearchAffiliatesRequest { q, limit } = request;
     let company_id = source.company_id;

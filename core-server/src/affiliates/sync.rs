@@ -1,6 +1,6 @@
-//! Syncs: updates affiliates from a roster that identifies them by the client's own identifiers. One statement compares the items of a
-//! batch with the affiliates that have their identifiers. Differences are then written as creations and updates. A batch without
-//! differences writes nothing.
+//! Syncs: updates affiliates from a roster that identifies them by the client's own identifiers. One statement compares a batch's items
+//! with the affiliates that have their identifiers. A second step creates and updates what differs. A batch without differences writes
+//! nothing.
 
 mod item;
 mod names;
@@ -88,7 +88,7 @@ impl Roster {
         results: &mut [Option<AffiliateSyncResult>],
     ) -> Result<(), Error> {
         let (known, new): (Vec<&RosterUpdate<'_>>, Vec<_>) = changes.iter().partition(|change| change.id().is_some());
-        // Updates come first, so that new affiliates can get names that others leave.
+        // Updates come first, so that new affiliates can get names that updates release.
         let updates: Vec<Input> = known.iter().map(|change| change.update()).collect();
         for (change, applied) in known.iter().zip(update_known(&self.backend, self.company_id, &updates).await?) {
             results[change.index] = matches!(applied, Applied::Saved(_)).then(|| item::saved(change, None));

@@ -28,7 +28,7 @@ use storage::{
     template::fill,
 };
 
-/// Makes a statement that returns an [`Outcome`] for each item.
+/// Builds a statement that returns an [`Outcome`] for each item.
 ///
 /// `company` is the company of item `i`. The statement changes nothing unless `anchored` holds, or if an item is `dependent` on
 /// another. The parameter `writer` names the author of the change.
@@ -61,7 +61,7 @@ static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
 const LOCK: &str = include_str!("sql/lock.sql");
 const NAMES: &str = include_str!("sql/names.sql");
 /// Gives affiliates temporary names, too long for any caller to send. The same transaction replaces them. The database function
-/// `published_name` recognizes them, so the record of changes never has one.
+/// `published_name` recognizes them, so the record of changes never contains them.
 const RELEASE_NAMES: &str = include_str!("sql/release_names.sql");
 
 pub(super) fn statements() -> [(&'static str, &'static str); 4] {
@@ -177,7 +177,7 @@ fn are_distinct(changes: &[Input]) -> bool {
     changes.iter().all(|change| ids.insert(change.key) && change.new_name().is_none_or(|name| names.insert(name)))
 }
 
-/// A batch of changes. It is applied if the company has the anchor.
+/// A batch of changes, applied only if the company has the anchor.
 #[derive(Clone, Copy)]
 struct Update<'c> {
     company_id: i64,

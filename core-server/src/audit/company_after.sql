@@ -1,5 +1,5 @@
--- The next company after $1 that has changes, or records of the kinds to which all other records refer. Each lookup is by key, because
--- reading all changes would take long.
+-- The next company after $1 that has changes, or records of a kind that all other records refer to. Each lookup is by key, because reading
+-- all changes would take too long.
 select min(company_id) from (
     (select company_id from change_positions where company_id > $1 order by company_id limit 1)
     union all

@@ -170,7 +170,7 @@ pub(super) fn read(reader: &Reader<ComplianceCase>, row: &PgRow) -> Result<Compl
     Ok(ComplianceCase { affiliate_etag, ..case })
 }
 
-/// Returns the version of what a case shows of its affiliate and of the upline, which is another affiliate.
+/// Returns the version of a case's affiliate data, including the upline, which is another affiliate.
 pub(crate) fn affiliate_etag(affiliate_revision: String, upline_name: Option<&str>) -> String {
     let Some(name) = upline_name else { return affiliate_revision };
     let digest = Sha256::digest(name).iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte));

@@ -1,6 +1,6 @@
 -- A case with its affiliate and its incidents. Every case has an affiliate, but with an inner join the planner could look the case up in
--- the index on affiliates. The affiliate has its own lookup, because a plan for an empty table could join all affiliates of the company.
--- The text of a URL never changes, so an earlier state also reads it from the table.
+-- the index on affiliates. The affiliate has its own lookup, because a plan for an empty table could join all affiliates of the company. A
+-- URL's text never changes, so earlier states also read it from the table.
 select :columns, i.*
 from :compliance_cases u
 left join lateral (

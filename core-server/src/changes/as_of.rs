@@ -34,7 +34,7 @@ pub(crate) static STATEMENTS: LazyLock<BTreeMap<i16, &str>> = LazyLock::new(|| {
         (4, statement(cases::query::<ComplianceCase>)),
     ])
 });
-/// The types of their parameters.
+/// Their parameter types.
 pub(crate) const TYPES: &str = "bigint, smallint, bigint, bigint";
 
 /// The tables of past records that `as_of.sql` builds. The upline has no past name.

@@ -1,4 +1,4 @@
-//! Reads changes: one statement, and the meaning of its rows.
+//! Reads changes with one statement, and decodes its rows.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -29,10 +29,10 @@ use storage::{
 
 /// Changes in one response, if the request sets no number.
 pub(crate) const DEFAULT_CHANGES: i64 = 100;
-/// Maximum number of rows that one response reads, however few of their changes match.
+/// Maximum number of rows that one response reads, even if few of their changes match.
 pub(super) const CHANGE_ROWS: i64 = 2000;
 
-/// The statement that reads changes, with the types of its parameters.
+/// The statement that reads changes, with its parameter types.
 pub(crate) const STATEMENT: (&str, &str) = (
     concat!(include_str!("state.sql"), include_str!("list.sql"), include_str!("entries.sql")),
     "bigint, bigint, smallint[], bigint, bigint",
@@ -103,7 +103,7 @@ pub(crate) async fn read(
     .await
 }
 
-/// Reads entries, with the memory that they take. `make` gets the first row, the changes, and whether these are all that were found.
+/// Reads entries, with the memory that they use. `make` receives the first row, the changes, and whether the changes are complete.
 pub(super) async fn entries<'q, T>(
     source: &Source,
     query: impl Fn() -> Query<'q, Postgres, PgArguments>,
@@ -147,7 +147,7 @@ fn change(row: &PgRow) -> Result<Change, sqlx::Error> {
     })
 }
 
-/// Entries of webhooks are stored as updates. A new webhook has no status before, and a deleted one none after.
+/// Webhook entries are stored as updates. A new webhook has no previous status, and a deleted webhook has no new status.
 fn operation_of_webhook(fields: &[FieldChange]) -> &'static str {
     match fields.iter().find(|field| field.field == "status") {
         Some(FieldChange { before: None, .. }) => "created",

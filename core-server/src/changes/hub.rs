@@ -1,5 +1,5 @@
-//! The shared part of watches. One statement reads the positions of all watched companies (on Citus, of one company). One page is read for
-//! all watchers of a company.
+//! The shared part of watches. One statement reads the positions of all watched companies (on Citus, of one company). All watchers of a
+//! company share one page.
 //!
 //! Positions are polled. `NOTIFY` would lock the whole database at each commit, and `LISTEN` needs its own session, which a pooler does not
 //! provide. Nothing runs while nobody watches.
@@ -103,7 +103,7 @@ impl Hub {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a company. While somebody has it, its positions are read.
+    /// Returns a company. The hub reads its positions while anyone holds it.
     pub(super) fn join(self: &Arc<Self>, id: i64) -> Arc<WatchedCompany> {
         let watched = &mut *self.watched();
         if watched.poll.as_ref().is_none_or(JoinHandle::is_finished) {
@@ -150,7 +150,7 @@ impl Hub {
         }
     }
 
-    /// Returns the companies that somebody watches. Without any, the next watcher begins to poll.
+    /// Returns the watched companies. If there are none, the next watcher restarts polling.
     fn watched_companies(&self) -> Option<Vec<i64>> {
         let watched = &mut *self.watched();
         watched.companies.retain(|_, company| company.upgrade().inspect(|it| it.drop_old_page()).is_some());
@@ -177,7 +177,7 @@ impl Hub {
     /// Reads the changes between two positions, and then notifies all watchers of the company.
     async fn publish(self: Arc<Self>, company: Arc<WatchedCompany>, before: i64, position: i64) {
         if (0..position).contains(&before) {
-            // Watchers find the same error.
+            // Watchers get the same error.
             let _ = self.shared(&company, before).await;
         }
         // By now, a later position can have been noticed.

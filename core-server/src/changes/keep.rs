@@ -60,7 +60,7 @@ async fn keep_once(pool: &Connections) -> Result<(), sqlx::Error> {
     made.and(dropped).map(drop)
 }
 
-/// Retention of changes, in days, as the schema's owner has set it.
+/// Retention of changes set by the schema's owner, in days.
 pub(crate) async fn kept_days(pool: &Connections) -> Result<i32, sqlx::Error> {
     sqlx::query_scalar("select days from change_retention").fetch_one(pool).await
 }

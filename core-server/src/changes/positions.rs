@@ -1,4 +1,4 @@
-//! The positions from which a company can be read, and the records of a whole list that have changed since a position.
+//! The positions from which a company's changes can be read, and the records of a whole list that have changed since a position.
 
 use admission::{MEMORY_WAIT, Reservation};
 use compliance_api::error::Error;
@@ -16,7 +16,7 @@ pub(crate) struct Positions {
     /// Position of the last removed change.
     pub(super) dropped: i64,
     pub(super) last: i64,
-    /// Where the record begins if a restore may have lost everything before. Otherwise 0.
+    /// Where the record begins if a restore may have lost everything before it. Otherwise 0.
     lost: i64,
     /// The positions before and after a restore, if the restore's entry is the next one after the reader's position.
     restored: Option<(i64, i64)>,
@@ -57,7 +57,7 @@ pub const CHANGED_ROWS: i64 = 50_000;
 /// Maximum number of entries in these rows.
 pub const CHANGED_ENTRIES: i64 = 200_000;
 
-/// The statement that finds them, with the types of its parameters.
+/// The statement that finds them, with its parameter types.
 pub(crate) const STATEMENT: (&str, &str) =
     (concat!(include_str!("state.sql"), include_str!("changed.sql")), "bigint, bigint, smallint, bigint, bigint");
 

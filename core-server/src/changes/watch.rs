@@ -1,5 +1,5 @@
-//! One watcher. It first reads what it missed from its own pages, and then takes the pages that all watchers share. It makes a message
-//! when its reader asks for one.
+//! One watcher. It first reads the changes that it missed, in its own pages, and then uses the pages that all watchers share. It builds a
+//! message only when its reader asks for one.
 
 use std::{sync::Arc, time::Duration};
 
@@ -116,7 +116,7 @@ impl Watcher {
         }
     }
 
-    /// Waits for new changes, with a heartbeat for the reader. Returns false like `send`.
+    /// Waits for new changes, and sends heartbeats to the reader. Returns false for the same reasons as `send`.
     async fn has_news(&mut self) -> bool {
         loop {
             let before = std::mem::replace(&mut self.known, *self.positions.borrow_and_update());

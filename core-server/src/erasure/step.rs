@@ -38,7 +38,7 @@ pub(super) struct Entries {
     pub(super) positions: Vec<i64>,
 }
 
-/// Begins a transaction of the command. The first setting makes Citus send the others to its nodes.
+/// Begins a transaction of the command. The first setting makes Citus propagate the others to its nodes.
 pub(super) async fn begin(connection: &mut PgConnection) -> Result<Transaction<'_, Postgres>, sqlx::Error> {
     let begin = format!(
         "begin; set local citus.propagate_set_commands = 'local'; set local lock_timeout = '{ERASURE_LOCK_TIMEOUT}';

@@ -1,4 +1,4 @@
-//! The description of a list: its tables, filters and sort keys, by the names of their columns. And the page that a request asks for.
+//! Describes a list: its tables, filters and sort keys, by column name. Also describes the page that a request asks for.
 
 use compliance_api::v1::{PageMeta, SortDirection};
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
@@ -15,7 +15,7 @@ pub(crate) struct List<Q: 'static> {
     /// The sort keys with counts. The first is the default.
     pub(crate) sorts: &'static [Sort],
     pub(crate) record: RecordQuery,
-    /// A column with texts so long that a few records make a page of the whole list.
+    /// A column with long texts: a few records can fill a page of the whole list.
     pub(crate) long: Option<&'static str>,
     /// Reads the other properties of a request.
     pub(crate) asked: fn(&Q) -> Asked,
@@ -35,7 +35,7 @@ pub(crate) struct Counts {
 }
 
 impl<Q> List<Q> {
-    /// The values of the filters and, if `compared`, of the comparison, in the order of their parameters.
+    /// The values of the filters and, if `compared`, of the comparison, in parameter order.
     pub(super) fn values(&self, compared: bool) -> impl Iterator<Item = &Value<Q>> {
         let parameters = self.comparison.iter().filter(move |_| compared).flat_map(|comparison| comparison.parameters);
         self.filters.iter().map(|filter| &filter.value).chain(parameters)

@@ -1,7 +1,7 @@
 //! The statement that counts the matches, finds a page and reads its records, on one snapshot.
 //!
 //! `docs/architecture/lists.md` has the reasons. The files in `sql` are the parts of statements, and this file chooses them. Bounds and
-//! limits are subqueries, so the planner does not see their values, and uses the same defaults whatever it knows about the table.
+//! limits are subqueries, so the planner cannot see their values, and uses the same defaults regardless of its statistics.
 
 use storage::template::fill;
 
@@ -34,7 +34,7 @@ pub(super) fn days_or_null<Q>(list: &List<Q>) -> String {
     format!(" and ({after} is null or u.{date} >= {from}) and ({before} is null or u.{date} < {to})")
 }
 
-/// The properties of a request that decide on its statement.
+/// The properties of a request that determine its statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "a request has each property, or not")]
 pub(super) struct Shape {
@@ -232,7 +232,7 @@ impl<Q> PageStatement<'_, Q> {
         if let [Part::Days(column), ..] = self.shape.parts { Some(column) } else { None }
     }
 
-    /// The sort key. Null for the ID, which is selected in any case.
+    /// The sort key. Null for the ID, which is always selected.
     fn key_column(&self) -> String {
         self.column().map_or_else(|| "null::timestamptz".to_owned(), |column| format!("u.{column}"))
     }

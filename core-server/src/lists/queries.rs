@@ -26,7 +26,7 @@ use storage::{
     template::fill,
 };
 
-/// Maximum size of records that are read together, in bytes. Applies to a caller that takes the records in parts.
+/// Maximum size of one read, in bytes, for a caller that takes the records in parts.
 pub const PART: usize = 4 << 20;
 
 pub(crate) struct Statements<Q: 'static> {
@@ -44,14 +44,14 @@ pub(crate) struct Statements<Q: 'static> {
 
 pub(crate) struct Records<T> {
     pub(crate) records: Vec<T>,
-    /// Their memory until they were sent.
+    /// Their memory, held until they are sent.
     pub(crate) memory: Reservation,
 }
 
 pub(crate) struct Source {
     pub(crate) pool: Connections,
     pub(crate) company_id: i64,
-    /// The company's memory. Records that are read have their own reservation.
+    /// The company's memory. Records have their own reservation.
     pub(crate) memory: Reservation,
     /// Maximum size of the records, in bytes.
     pub(crate) most: usize,
@@ -70,20 +70,20 @@ impl<Q> Statements<Q> {
         }
     }
 
-    /// Every statement that reads a page, each with its name and the types of its parameters.
+    /// Every statement that reads a page, with its name and parameter types.
     pub(crate) fn pages(&self) -> impl Iterator<Item = (String, &'static str, String)> {
         let types = types(self.list.values(false));
         let table = self.list.table;
         self.pages.iter().map(move |(shape, sql)| (format!("{table} {shape:?}"), *sql, types.clone()))
     }
 
-    /// Every statement that compares all records, with the types of its parameters.
+    /// Every statement that compares all records, with its parameter types.
     pub(crate) fn compared(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let types = &*types(self.list.values(true)).leak();
         self.compared.iter().map(move |(_, statement)| (*statement, types))
     }
 
-    /// Every statement that reads records by ID, or all records, with the types of its parameters.
+    /// Every statement that reads records by ID, or all records, with its parameter types.
     pub(crate) fn reads(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let by_id =
             [(self.by_key, "bigint, bigint"), (self.by_keys, "bigint[], bigint[]"), (self.by_ids, "bigint, bigint[]")];
@@ -149,7 +149,7 @@ impl<Q> Statements<Q> {
         self.whole[usize::from(affiliate.is_some()) + 2 * usize::from(changed)].0
     }
 
-    /// Binds what follows the number of records of a page of the whole list.
+    /// Binds the parameters after the record count of a page of the whole list.
     pub(crate) fn bind_whole(&self, page: PageOfRecords, request: &Q) -> PageOfRecords {
         let asked = (self.list.asked)(request);
         let (first, last) = asked.days.unzip();
@@ -249,7 +249,7 @@ impl<T> Records<T> {
     }
 }
 
-/// The error for records that do not fit into a message.
+/// The error for records that do not fit in a message.
 pub(crate) fn too_large(most: usize) -> Error {
     let message = format!("The records need more than {most} bytes. Please request fewer records.");
     Error::new(Reason::BodyTooLarge, message)

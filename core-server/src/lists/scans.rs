@@ -46,12 +46,12 @@ pub(crate) trait RecordPage: Message + Sized + Send + 'static {
 /// A statement for a page, with its parameters.
 pub(crate) type PageOfRecords = Query<'static, Postgres, PgArguments>;
 
-/// The statements for pages of a whole list, with the types of their parameters. The first two read all records of the company or of an
-/// affiliate, and the others those of them that have changed. A list without counts has statements of its own.
+/// The statements for pages of a whole list, with their parameter types. The first two read all records of the company or of an affiliate;
+/// the others read only changed records. A list without counts has separate statements.
 pub(super) fn whole<Q>(list: &List<Q>) -> Vec<(&'static str, &'static str)> {
     let Some(counts) = &list.counts else { return Vec::new() };
     let all_types = types(list.values(true));
-    // Records of one affiliate have an index of their own.
+    // Records of one affiliate have their own index.
     let (all, of_affiliate) = ("", "and u.affiliate_id = $6");
     let statement = |(changed, condition): (bool, &str)| {
         let from = chosen(list.table, "u", changed.then_some(1 + all_types.split(", ").count()));

@@ -47,9 +47,9 @@ pub(super) struct CaseUpdate {
     /// The `request_id` of the request that opens the case. `None` for an update.
     pub(super) request_id: Option<String>,
     pub(super) case: FieldUpdates<CaseInput>,
-    /// The incidents that a case is opened with.
+    /// The incidents of a new case.
     pub(super) incidents: Vec<Incident>,
-    /// The digests of what a case is opened with.
+    /// The digests of a new case's content.
     pub(super) opened_with: OpenedWith,
     /// The ID of the exported case, if it was opened without a request ID.
     pub(super) exported_id: Option<i64>,

@@ -1,4 +1,4 @@
-//! What every operation uses: connections, names, and writes of items.
+//! Shared by all operations: connections, names, and item writes.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use storage::{
     writes::CompanyQueue,
 };
 
-/// Companies whose names are cached.
+/// Maximum number of companies in the name cache.
 const MAX_CACHED_COMPANIES: usize = 1000;
 
 pub(super) struct Context {
     pub(super) backend: Arc<Backend>,
     /// The names that companies have added. Names are never renamed or removed, so the cache stays correct.
     names: Cache<i64, Arc<CompanyNames>>,
-    /// Bounds the chunks of observations that are saved at a time, so that reads find connections.
+    /// Limits how many chunks of observations are saved at a time, so that connections remain for reads.
     pub(super) chunk_permits: Semaphore,
 }
 
@@ -91,8 +91,8 @@ pub(super) fn can_retry(error: &sqlx::Error) -> bool {
 
 /// Writes items, and returns a row for each.
 ///
-/// `run` sends items, and returns their rows in order. An item without a row has met another writer that added the record: the next run
-/// finds the record.
+/// `run` sends items, and returns their rows in order. If an item has no row, another writer has just added its record, and the next run
+/// finds it.
 pub(super) async fn write_all<'i, T: 'i, R, F: Future<Output = Result<Vec<Option<R>>, Error>>>(
     items: impl IntoIterator<Item = &'i T>,
     run: impl Fn(Vec<&'i T>) -> F,

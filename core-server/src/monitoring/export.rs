@@ -114,7 +114,7 @@ pub(super) async fn each_case(
             };
             let read = async |pool: Connections| pool.fetch_at_most(query(), PART, &memory).await;
             let page = database::read(&backend.pool, read).await;
-            // The memory remains reserved until the records were taken.
+            // The memory stays reserved until the records are taken.
             let Fetched { rows, end, memory: _reserved } = page.map_err(from_database)?;
             for (row, case) in rows.iter().zip(read_all(&rows, opening).map_err(from_database)?) {
                 last_id = row.try_get("last_id").map_err(from_database)?;
@@ -137,7 +137,7 @@ fn opening(reader: &Reader<CaseInput>, row: &PgRow) -> Result<OpenCaseRequest, s
             incident_type: incident.incident_type,
             url: incident.url,
             url_id: None,
-            // Content without a reference gets one with the ID of its incident.
+            // Content without a reference gets a reference with its incident's ID.
             reference: incident.reference.or_else(|| (!is_url).then(|| format!("incident-{}", incident.incident_id))),
             infraction_type: incident.infraction_type,
             infraction_name: incident.infraction_name,

@@ -19,13 +19,13 @@ use super::{
     names::{CompanyNames, InfractionIds},
 };
 
-/// Maximum number of incidents of a case, so that one response holds them. Concurrent requests may attach a few more.
+/// Maximum number of incidents per case, so that one response holds them. Concurrent requests may attach a few more.
 const MAX_INCIDENTS: i64 = 10_000;
 
 /// An incident of a request, to attach or to detach. Its type and its content identify it within its case.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Incident {
-    /// Of an incident to detach, instead of its content.
+    /// The ID of an incident to detach, instead of its content.
     id: Option<i64>,
     kind: i16,
     url_id: Option<i64>,
@@ -133,7 +133,7 @@ struct Attached {
     incident_id: Option<i64>,
     changed: bool,
     url_found: bool,
-    /// Whether the incident fits within the limit of the case.
+    /// Whether the incident fits within the case's limit.
     fits: bool,
 }
 

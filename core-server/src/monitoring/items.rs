@@ -1,4 +1,4 @@
-//! The items of a request. Each is checked separately, and has its own outcome. Outcomes are in the order of items.
+//! The items of a request. Each is checked separately, and has its own outcome. Outcomes are in item order.
 
 use compliance_api::{
     error::Error,
@@ -19,7 +19,7 @@ pub(super) struct Outcome {
     pub(super) changed: bool,
     /// The violations of an item that is not saved.
     pub(super) violations: Violations,
-    /// What happened. For an item that is not saved, the first violation and the number of others.
+    /// What happened. For an item that is not saved, the first violation and how many others there are.
     pub(super) msg: String,
 }
 

@@ -71,7 +71,7 @@ impl Row {
         Some((field, UrlObservation::field(field)?.written(&self.observation.record)?))
     }
 
-    /// Adds what a later row of the same URL writes.
+    /// Merges a later row of the same URL into this one.
     fn merge(&mut self, later: Self) {
         self.observation.merge(&later.observation);
         self.infractions.extend(later.infractions);

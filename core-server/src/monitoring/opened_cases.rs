@@ -30,7 +30,7 @@ struct CaseRow {
     case_id: Option<i64>,
     created: bool,
     affiliate_found: bool,
-    /// What an existing case was opened with, if known.
+    /// The digests of an existing case's original content, if known.
     opened_with: Option<Vec<u8>>,
     /// The positions of the incidents whose URL was not found.
     missing_urls: Option<Vec<i64>>,
@@ -105,7 +105,7 @@ pub(super) async fn open<R: From<Outcome>>(
         Some((change, opened, created, opened_with, opened_with.differences(before)))
     });
     let items: Vec<_> = items.collect();
-    // An imported export has cases in the form that they had at the export, not at their opening.
+    // An imported export has cases as they were when exported, not when opened.
     let imported =
         items.iter().filter(|(.., opened_with, differences)| opened_with.is_as_exported() && !differences.is_empty());
     let ids: BTreeSet<i64> = imported.filter_map(|(_, opened, ..)| opened.case_id).collect();
@@ -117,7 +117,7 @@ pub(super) async fn open<R: From<Outcome>>(
         let present = present.get(&id).filter(|_| opened_with.is_as_exported());
         let from_present = present.map(|present| opened_with.differences(Some(present.as_bytes())));
         match from_present {
-            // The message is about the form of the case that the request resembles more.
+            // Compares with the current or the original case, whichever the request resembles more.
             Some(from_present) if from_present.len() <= differences.len() => {
                 existing(id, created, "case as it is now", &from_present)
             }
@@ -152,7 +152,7 @@ fn read(names: &CompanyNames, violations: &mut Violations, request: OpenCaseRequ
         .collect();
     if request.dates_as_given == Some(true) {
         change.keep_dates_as_given();
-        // Only an exported case has an invented request ID.
+        // Only exported cases have a generated request ID.
         change.exported_id = request.request_id.as_deref().and_then(export::case_of);
     }
     change.request_id = request.request_id;

@@ -44,7 +44,7 @@ pub(super) static INPUT: LazyLock<Composite<NewName>> = LazyLock::new(|| {
 struct Added {
     id: Option<i32>,
     created: bool,
-    /// Whether the company may have another name.
+    /// Whether the company may add another name.
     fits: bool,
     type_found: bool,
 }

@@ -98,7 +98,7 @@ impl ReadService for BatchReads {
         }
         let responses = responses.map(Ok);
         if !is_proven {
-            // Anybody can send this batch. It is delayed like a refused call, and is no longer in flight during the delay.
+            // Anyone can send this batch. It is delayed like a rejected call, and is no longer in flight during the delay.
             let pipeline = self.pipeline.clone();
             let delayed = async move {
                 pipeline.quotas().rejections.delay(None).await;
@@ -243,7 +243,7 @@ async fn responses<T: Record>(
             (respond(read, record), memory)
         }
     });
-    // The memory of a response is released when the response is taken to be sent.
+    // The transport releases a response's memory when it takes the response.
     stream::iter(ready).chain(large).map(|(response, _)| response).boxed()
 }
 

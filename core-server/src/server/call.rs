@@ -94,7 +94,7 @@ impl Called {
         matches!(self, Self::Standard(HEALTH_CHECK))
     }
 
-    /// Whether it is a stream that needs no token and has no end of its own.
+    /// Whether it is an endless stream that needs no token.
     pub(super) fn is_open_to_all(self) -> bool {
         matches!(self, Self::Standard(_)) && !self.is_health_check()
     }
@@ -155,7 +155,7 @@ pub(super) struct CallRecord {
     pub(super) called: Called,
     pub(super) caller: Caller,
     peer: Option<SocketAddr>,
-    /// Whether the call has a line in the access log. The gateway in this process has its own line for its calls.
+    /// Whether the access log has a line for the call. A gateway in this process logs its own calls.
     is_logged: bool,
     pub(super) request_id: Option<HeaderValue>,
     pub(super) code: Code,
@@ -255,7 +255,7 @@ pub(super) fn log_span(arrival: &Arrival<'_>) -> tracing::Span {
     }
 }
 
-/// Whether the service, and not its caller, is the reason for a code.
+/// Whether the service, not its caller, caused a code.
 fn is_failure(code: Code) -> bool {
     matches!(
         code,

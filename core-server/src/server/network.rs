@@ -103,7 +103,7 @@ where
     response
 }
 
-/// Whether a client can repeat a call without a cost and without a limit.
+/// Whether a client can repeat a call at no cost and without limit.
 fn is_repeatable(called: Called, company_id: Option<i64>, response: &HeaderMap) -> bool {
     if matches!(called, Called::Standard(_)) {
         return called.is_open_to_all();
@@ -114,7 +114,7 @@ fn is_repeatable(called: Called, company_id: Option<i64>, response: &HeaderMap) 
     }
 }
 
-/// The resources of a request, which it holds until its response was sent.
+/// The resources that a request holds until its response is sent.
 struct Resources {
     memory: Reservation,
     /// Counts a stream that needs no token.
@@ -162,7 +162,7 @@ fn open_to_all(quotas: &Quotas) -> Result<OwnedSemaphorePermit, Error> {
     })
 }
 
-/// A response that holds its request's resources and its own memory until it was sent. Large messages are encoded off-thread.
+/// A response that holds its request's resources and its own memory until it is sent. Large messages are encoded off-thread.
 fn with_resources(mut response: Response<Body>, resources: Resources, is_long_request: bool) -> Response<Body> {
     let own = response.extensions_mut().remove::<ResponseMemory>();
     let is_long = is_long_request || own.as_ref().is_some_and(|own| is_long(own.bytes()));

@@ -7,10 +7,10 @@
 //! 4. *access*: token, rate limit, scope. All later steps count by company.
 //! 5. *quota*: the company's calls in flight, before the call reserves memory or waits.
 //! 6. *deadline*: bounds all later steps, which may wait. They also end here if they panic.
-//! 7. *message*: received and measured, only for admitted callers. Its size decides about the next step.
+//! 7. *message*: received and measured, only for admitted callers. Its size determines the next step.
 //! 8. *work*: the permit of the company's work. Last, so that work with a permit never waits for a client.
 //!
-//! [`Pipeline::check`] makes the steps 1 to 5, and [`Pipeline::serve`] the rest. A read of a batch passes the steps up to 5: its batch has a
+//! [`Pipeline::check`] performs steps 1 to 5, and [`Pipeline::serve`] the rest. A read in a batch passes only steps 1 to 5: its batch has a
 //! deadline and a message, and coalesced reads need no permit.
 
 use std::{future::ready, panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -84,7 +84,7 @@ pub(super) struct MeasuredMessage<M> {
     /// The items that it writes.
     pub(super) written: usize,
     pub(super) work: DatabaseWork,
-    /// Whether a step of receiving or serving it can occupy a processor for long.
+    /// Whether receiving or serving it can keep a processor busy for long.
     pub(super) is_long: bool,
 }
 
@@ -120,7 +120,7 @@ impl Pipeline {
         }
     }
 
-    /// Makes the steps up to *quota*.
+    /// Performs the steps up to *quota*.
     pub(super) fn check(&self, mut arrival: Arrival<'_>) -> Result<Call, RefusedCall> {
         let mut record = CallRecord::new(&arrival, &self.0.quotas.usage);
         match self.admit(&mut arrival, &mut record) {
@@ -135,7 +135,7 @@ impl Pipeline {
         }
     }
 
-    /// Makes the checks in their order: *head*, *permit*, *access*, *quota*.
+    /// Performs the checks in order: *head*, *permit*, *access*, *quota*.
     fn admit(&self, arrival: &mut Arrival<'_>, record: &mut CallRecord) -> Result<Permits, Error> {
         let SharedPipeline { access, in_flight, quotas, .. } = &*self.0;
         let called = arrival.called;
@@ -154,7 +154,7 @@ impl Pipeline {
         Ok((permit, count))
     }
 
-    /// Makes the other steps: receives the message, waits for a permit, and runs the service.
+    /// Performs the remaining steps: receives the message, waits for a permit, and runs the service.
     pub(super) async fn serve<M, R: CallResponse, F: Future<Output = R>>(
         &self,
         call: Call,

@@ -1,4 +1,4 @@
-//! The rules of gRPC for the head of a call, and errors of the gRPC library in the form of the contract.
+//! gRPC's rules for the head of a call, and the gRPC library's errors in the contract's form.
 
 use compliance_api::{
     client::grpc_timeout,
@@ -63,8 +63,8 @@ pub(super) fn complete_rejection(reason: Reason, response: &mut Response<Body>) 
     *response.status_mut() = compliance_api::error::meaning(reason).http;
 }
 
-/// Replaces an error of the gRPC library with an error of the contract. `headers` are the head or the trailers of a response. Successes and
-/// errors of the service are not changed.
+/// Replaces the gRPC library's errors with the contract's. `headers` are the head or the trailers of a response. Does not change successes
+/// or the service's own errors.
 pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
     let Some(code) = code(headers) else { return };
     if matches!(code, Code::Ok | Code::Cancelled) || headers.contains_key(Status::GRPC_STATUS_DETAILS) {
@@ -75,7 +75,7 @@ pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
         Code::OutOfRange | Code::ResourceExhausted if is_standard => {
             Error::new(Reason::BodyTooLarge, "The request message is too large.")
         }
-        // The pipeline has measured the request, so the response is too large.
+        // The pipeline has measured the request, so it must be the response that is too large.
         Code::OutOfRange | Code::ResourceExhausted => Error::new(Reason::BodyTooLarge, RESPONSE_TOO_LARGE),
         Code::NotFound if is_standard => {
             Error::new(Reason::ReferenceNotFound, "The service or symbol that the request names does not exist.")

@@ -24,7 +24,7 @@ const BATCH_READ: MessageLimits = MessageLimits { encoded: 4 << 20, decoded: 8 <
 /// Size of a message's flag and length, in bytes.
 const HEADER: usize = 5;
 
-/// Receives a request of an operation: its body, its measure, and its memory until the response was sent.
+/// Receives an operation's request: its body, its size, and its memory until the response is sent.
 ///
 /// A single message is read whole. The messages of a stream are measured one by one as the service reads them.
 pub(super) async fn receive<B>(
@@ -149,8 +149,8 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
 
     /// Reserves `bytes` in total for a message that has partly arrived.
     ///
-    /// Anybody can use up the memory of requests without a company. Then a batch of reads uses the memory of a company for which it has a
-    /// valid token.
+    /// Anyone can exhaust the memory for requests without a company. In that case, a batch of reads uses the memory of a company for which
+    /// it has a valid token.
     fn grow_to(&mut self, bytes: usize, arrived: &[u8]) -> Result<(), Error> {
         let Err(limit) = self.memory.grow_to(bytes) else { return Ok(()) };
         if self.operation.path != Operation::BATCH_READ.path && !self.memory.can_reach(bytes) {

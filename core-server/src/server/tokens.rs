@@ -1,9 +1,8 @@
-//! The tokens of a batch of reads. Anybody can send a batch with many invalid tokens.
+//! The tokens of a batch of reads. Anyone can send a batch with many invalid tokens.
 //!
-//! Verifying a signature takes about as long as a read. So a batch may fail once, as any call does. After that, its other signatures
-//! wait for a permit that all such batches share: its holder verifies a few signatures, and then pauses. Tokens that were verified
-//! before never wait. Every token has a result of its own, because a gateway that knows other keys than the core sends valid tokens
-//! next to invalid ones.
+//! Verifying a signature takes about as long as a read. So a batch may fail once, as any call does. After that, its other signatures wait
+//! for a permit that all such batches share: its holder verifies a few signatures, and then pauses. Tokens that were verified before never
+//! wait. Every token has its own result, because a gateway with other keys than the core sends valid and invalid tokens together.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -99,7 +98,7 @@ impl Tokens {
         !self.left.is_empty()
     }
 
-    /// Whether a token is valid. Without one, anybody can have sent the batch.
+    /// Whether any token is valid. If none is, the batch can come from anyone.
     pub(super) fn has_valid(&self) -> bool {
         self.known.values().any(Result::is_ok)
     }

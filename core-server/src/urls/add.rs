@@ -18,7 +18,7 @@ use storage::{
 use super::identity::identity;
 use crate::backend::Backend;
 
-/// A request with more URLs has its own statement.
+/// A request with more URLs gets its own statement.
 pub const FEW_URLS: usize = 8;
 
 /// A URL to add, as sent.
@@ -28,9 +28,9 @@ pub(super) struct NewUrl {
     domain: Option<String>,
 }
 
-/// The statement that finds URLs by their hashes, with the types of its parameters.
+/// The statement that finds URLs by hash, with its parameter types.
 pub(crate) const KNOWN: (&str, &str) = (include_str!("known.sql"), "bigint, bytea[]");
-/// The statement that adds URLs, with the types of its parameters.
+/// The statement that adds URLs, with its parameter types.
 pub(crate) const ADD: (&str, &str) = (include_str!("add.sql"), "bigint[], text[], bytea[], text[], text[]");
 
 /// Adds checked URLs. Returns a result for each, in order.
@@ -105,7 +105,7 @@ pub(crate) struct FewUrls {
 impl Write for AddFew {
     type Item = FewUrls;
     type Written = Vec<Option<i64>>;
-    /// No key: of two equal URLs, only the first is added, whether they share a statement or not.
+    /// Needs no key: if two URLs are equal, only the first is added, even if both are in one statement.
     type Key = ();
     const NAME: &'static str = "writes of URLs";
 

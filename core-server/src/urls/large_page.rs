@@ -50,8 +50,7 @@ pub(super) struct LargePage {
     pub(super) request: ListComplianceUrlsRequest,
 }
 
-/// Sends a record in each message, or the total alone of a page without records. A message holds its memory, and its part of the
-/// read-ahead.
+/// Sends one record per message, or only the total if the page is empty. A message holds its memory, and its part of the read-ahead.
 type Sender = Messages<StreamComplianceUrlsResponse, (Reservation, OwnedSemaphorePermit)>;
 
 impl LargePage {
@@ -69,7 +68,7 @@ impl LargePage {
         let mut arriving = self.backend.quotas.memory.reservation(Some(self.company_id));
         arriving.wait_to_grow(PART, MEMORY_WAIT).await?;
         let has_sent = AtomicBool::new(false);
-        // Only the first row is a wait for the database. The others wait for the reader.
+        // Only the first row waits for the database. The others wait for the reader.
         let watch = Mutex::new(Some(Watch::start()));
         let read = async |pool: Connections| {
             let (row_sender, rows) = mpsc::channel(1);

@@ -137,12 +137,12 @@ static SEARCH: LazyLock<&'static str> = LazyLock::new(|| {
     fill(include_str!("search.sql"), &[("record", &record)]).leak()
 });
 
-/// The statement, with the types of its parameters.
+/// The statement, with its parameter types.
 pub(crate) fn search_statement() -> (&'static str, &'static str) {
     (*SEARCH, "bigint, text[], bigint, bigint, bytea")
 }
 
-/// Returns URLs that a text names exactly, and then the newest URLs that contain its words.
+/// Returns exact matches of a text, then the newest URLs that contain its words.
 pub(super) async fn search(
     source: Source,
     request: &SearchComplianceUrlsRequest,

@@ -1,5 +1,5 @@
--- URLs of the company $1, at most $3. At first those that have the ID $4 or the hash $5. Then those that match all patterns $2, newest
--- first. The planner expects many rows from `case`, so it follows the key until it has enough.
+-- URLs of the company $1, at most $3: first exact matches of the ID $4 or the hash $5, then URLs that match all patterns $2, newest first.
+-- The planner expects many rows from `case`, so it follows the key until it has enough.
 with exact as materialized (
     (select u.id from compliance_urls u where u.company_id = $1 and u.id = (select $4) limit 1)
     union

@@ -1,4 +1,4 @@
-//! Addresses of endpoints: which addresses cores connect to, and how they look up names.
+//! Endpoint addresses: which of them cores connect to, and how cores look up names.
 
 use std::{io, net::IpAddr};
 
@@ -11,8 +11,8 @@ const UNANSWERED: &str = "the host's name servers did not respond";
 
 /// Looks up the addresses of a name.
 ///
-/// Each lookup reads `/etc/hosts` and `/etc/resolv.conf`, and has its own connections. So silent name servers delay no other lookup, block no
-/// thread, and the lookup ends when nobody waits for it.
+/// Each lookup reads `/etc/hosts` and `/etc/resolv.conf`, and has its own connections. So a silent name server neither delays other lookups
+/// nor blocks a thread, and a lookup ends when nobody waits for it.
 pub(super) async fn look_up(name: &str) -> io::Result<Vec<IpAddr>> {
     let resolver = TokioResolver::builder_tokio().and_then(ResolverBuilder::build).map_err(io::Error::other)?;
     match resolver.lookup_ip(name).await {

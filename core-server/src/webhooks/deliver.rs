@@ -1,6 +1,6 @@
-//! The delivery of changes. A core leases a webhook, sends the changes after its position in one message, and moves the position once the
-//! endpoint has accepted the message. A failed message is sent again with the same changes, because the row stores its end. The repeated
-//! message lacks only erased data. Only a message that is too large for the endpoint is replaced by a smaller one.
+//! Delivers changes. A core leases a webhook, sends the changes after its position in one message, and moves the position once the endpoint
+//! has accepted the message. A failed message is sent again with the same changes, because the row stores its end. The repeated message
+//! lacks only erased data. Only a message that is too large for the endpoint is replaced with a smaller one.
 
 use std::{
     sync::Arc,
@@ -26,17 +26,17 @@ use crate::{backend::Backend, changes, lists::Source};
 
 /// Messages to one webhook before another webhook is served.
 const WEBHOOK_MESSAGES: usize = 16;
-/// After this time, a webhook with more messages waits for others.
+/// After this time, a webhook with more messages waits for other webhooks.
 const WEBHOOK_TURN: Duration = Duration::from_millis(500);
 /// Maximum number of changes in a message.
 const WEBHOOK_CHANGES: i64 = 100;
-/// Maximum size of their rows, in bytes. The first change is sent in any case.
+/// Maximum size of their rows, in bytes. The first change is always sent.
 const WEBHOOK_BYTES: usize = 1 << 20;
 /// How long a core leases a webhook: longer than an attempt and its statements take. If a core crashes, the next attempt waits this long.
 const WEBHOOK_LEASE: Duration = Duration::from_mins(1);
-/// The longest wait after the first failure. It doubles with each further failure.
+/// Maximum wait after the first failure. It doubles with each further failure.
 const WEBHOOK_BACKOFF: Duration = Duration::from_secs(10);
-/// The longest wait after any failure.
+/// Maximum wait after any failure.
 const WEBHOOK_LONGEST_BACKOFF: Duration = Duration::from_hours(4);
 /// An attempt that is scheduled later was stored while the clock was ahead, and is due.
 pub(super) const WEBHOOK_LONGEST_WAIT: Duration = Duration::from_hours(8);
@@ -57,7 +57,7 @@ pub(super) struct Delivery {
     pub(super) sender: Sender,
     pub(super) company_id: i64,
     pub(super) id: i64,
-    /// Counts the delivery among those in progress.
+    /// Counts the delivery as in progress.
     pub(super) _count: Count,
 }
 
@@ -83,7 +83,7 @@ impl Delivery {
             types: endpoint.types.clone(),
             limit: Some(WEBHOOK_CHANGES),
         };
-        // A message is not shortened once it was sent.
+        // A message is not shortened once it has been sent.
         let most = if endpoint.message_to.is_some() { WEBHOOK_BYTES * 2 } else { WEBHOOK_BYTES };
         let source = Source { most, ..self.backend.source(self.company_id) };
         let ((mut page, _), _memory) = changes::read(source, &request).await?;
@@ -131,7 +131,7 @@ impl Delivery {
         query.bind(endpoint.message_id.clone()).bind(position)
     }
 
-    /// Runs a statement for a lease. Returns false if the webhook was changed since.
+    /// Runs a statement for a lease. Returns false if the webhook has changed since.
     async fn store(&self, statement: Statement) -> Result<bool, Error> {
         Ok(statement.fetch_optional(&self.backend.pool).await.map_err(from_database)?.is_some())
     }

@@ -24,14 +24,14 @@ use crate::{
 
 /// Interval between searches for due webhooks. The statement reads all webhooks.
 const WEBHOOK_INTERVAL: Duration = Duration::from_millis(500);
-/// How long this may take.
+/// Timeout of a search.
 const WEBHOOK_DUE: Duration = Duration::from_secs(2);
-/// Maximum number of due webhooks that a search returns. Some of them get no permit.
+/// Maximum number of due webhooks that a search returns. Not all of them get a permit.
 const WEBHOOK_CANDIDATES: i64 = 1000;
 
-/// Deliveries of a core at the same time.
+/// Maximum number of concurrent deliveries of a core.
 const DELIVERIES_IN_FLIGHT: usize = 512;
-/// Deliveries of one company at the same time: as many as it has webhooks, so that none waits for another.
+/// Maximum number of concurrent deliveries of a company. It equals the maximum number of webhooks, so that none waits for another.
 const DELIVERIES_OF_A_COMPANY: usize = 20;
 
 const FAILING_WEBHOOKS: &str = "compliance_webhooks_failing";

@@ -65,7 +65,7 @@ impl Endpoint {
         until?.0.filter(|until| self.read_at < *until && *until <= last)
     }
 
-    /// The beginning of its failures, if the last attempt failed.
+    /// When its failures began, if the last attempt failed.
     pub(super) fn failing_since(&self) -> Option<OffsetDateTime> {
         self.failing_since?.0
     }
@@ -147,7 +147,7 @@ fn with_columns(statement: &str) -> &'static str {
     fill(statement, &[("columns", COLUMNS)]).leak()
 }
 
-/// The statements about one company outside of transactions, with the types of their parameters.
+/// The statements about one company outside of transactions, with their parameter types.
 pub(crate) fn statements() -> [(&'static str, &'static str); 11] {
     [
         (*READ, "bigint, bigint"),

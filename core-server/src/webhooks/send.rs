@@ -1,4 +1,4 @@
-//! Sends messages over HTTPS. [`Networks`] checks each address when it is connected to, whatever a name resolved to before.
+//! Sends messages over HTTPS. [`Networks`] checks each address at connect time, whatever the name resolved to before.
 
 use std::{
     error::Error as _,
@@ -104,7 +104,7 @@ impl Sender {
         if is_allowed { Ok(()) } else { Err("must have a host with a public address") }
     }
 
-    /// Whether the address in a URL is allowed. Names are checked at the connection.
+    /// Whether the address in a URL is allowed. Names are checked at connect time.
     fn allows_address_of(&self, url: &Url) -> bool {
         match url.host() {
             Some(Host::Ipv4(address)) => self.networks.allow(address.into()),

@@ -18,7 +18,7 @@ pub struct GuardedBody<B, H> {
 }
 
 impl<B, H> GuardedBody<B, H> {
-    /// Makes a body that holds `guard`. If `is_long` is set, [`off_thread`] runs each step.
+    /// Creates a body that holds `guard`. If `is_long` is set, [`off_thread`] runs each step.
     pub fn new(body: B, is_long: bool, guard: H) -> Self {
         Self { body, is_long, _guard: guard }
     }

@@ -47,7 +47,7 @@ impl Memory {
         }
     }
 
-    /// Makes an empty reservation for a company, or without one.
+    /// Creates an empty reservation for a company, or for none.
     pub fn reservation(&self, company: Option<i64>) -> Reservation {
         Reservation { memory: self.clone(), company, permits: None }
     }
@@ -135,7 +135,7 @@ impl Reservation {
         bytes <= self.company.map_or(total / WITHOUT_COMPANY, |_| quota)
     }
 
-    /// Makes an empty reservation for the same company.
+    /// Creates an empty reservation for the same company.
     #[must_use]
     pub fn empty(&self) -> Self {
         self.memory.reservation(self.company)

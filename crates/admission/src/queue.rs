@@ -9,7 +9,7 @@ use crate::{counts::LimitReached, semaphores::CompanySemaphores};
 
 /// The permits for one kind of work. Clones share them.
 ///
-/// Work first waits for a permit of its company, so a company that waits keeps no permit from others.
+/// Work first waits for a permit of its company, so a waiting company holds no permit that others need.
 #[derive(Clone, Debug)]
 pub struct WorkQueue {
     companies: CompanySemaphores,

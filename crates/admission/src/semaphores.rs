@@ -17,7 +17,7 @@ pub struct CompanySemaphores {
 }
 
 impl CompanySemaphores {
-    /// Makes semaphores with this number of permits for each company.
+    /// Creates semaphores with this many permits for each company.
     pub fn new(permits: usize) -> Self {
         Self { permits, semaphores: Arc::default() }
     }

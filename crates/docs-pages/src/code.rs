@@ -12,7 +12,7 @@ pub(crate) fn escape(text: &str) -> String {
     html
 }
 
-/// Makes a heading that links to itself.
+/// Renders a heading that links to itself.
 pub(crate) fn heading(level: usize, anchor: &str, html: &str) -> String {
     format!("<h{level} id=\"{anchor}\"><a class=\"anchor\" href=\"#{anchor}\">{html}</a></h{level}>")
 }
@@ -38,7 +38,7 @@ pub(crate) fn language<'a>(name: &str, text: &'a str) -> &'a str {
     }
 }
 
-/// Makes a block of code. It can be wider than the page, so readers can scroll it with the keyboard.
+/// Renders a code block. It can be wider than the page, so readers can scroll it with the keyboard.
 pub(crate) fn block(language: &str, text: &str) -> String {
     format!("<pre tabindex=\"0\"><code>{}</code></pre>", highlight(language, text.trim_end()))
 }

@@ -24,7 +24,7 @@ pub enum Json {
 /// Maximum length of an object on one line, in characters.
 const LINE: usize = 44;
 
-/// Makes an object with these keys and values, in this order.
+/// Creates an object with these keys and values, in this order.
 #[macro_export]
 macro_rules! object {
     ($($key:literal: $value:expr),* $(,)?) => {
@@ -32,7 +32,7 @@ macro_rules! object {
     };
 }
 
-/// Makes documents. A value without a JSON form is a bug.
+/// Creates documents. A value without a JSON form is a bug.
 impl Json {
     /// Converts a value to JSON.
     ///
@@ -52,7 +52,7 @@ impl Json {
         serde_json::from_str(text).expect("the text is JSON")
     }
 
-    /// Makes an object from entries.
+    /// Creates an object from entries.
     pub fn object(entries: impl IntoIterator<Item = (impl Into<String>, impl Serialize)>) -> Self {
         Self::Object(entries.into_iter().map(|(key, value)| (key.into(), Self::of(&value))).collect())
     }

@@ -1,7 +1,7 @@
-//! Makes the pages at `/docs`: start, guide, reference, clients and changelog.
+//! Builds the pages at `/docs`: start, guide, reference, clients and changelog.
 //!
-//! The build makes them from [`files`], so the service only sends finished pages. Pages contain no scripts; they load the files in
-//! `crates/pages/src/docs`. `tools/openapi` uses [`Json`] to make the OpenAPI document.
+//! They are built from [`files`] at compile time, so the service only sends finished pages. Pages contain no scripts; they load the files
+//! in `crates/pages/src/docs`. `tools/openapi` uses [`Json`] to make the OpenAPI document.
 
 mod code;
 #[macro_use]
@@ -66,7 +66,7 @@ pub struct Site {
     pub index: String,
 }
 
-/// Makes the pages from the texts of [`files`].
+/// Builds the pages from the texts of [`files`].
 pub fn site(texts: &Texts) -> Result<Site, Box<dyn Error>> {
     let text_of =
         |page: &Page| texts.get(page.file).map(String::as_str).ok_or_else(|| format!("no text of {}", page.file));
@@ -91,7 +91,7 @@ pub fn site(texts: &Texts) -> Result<Site, Box<dyn Error>> {
     Ok(site)
 }
 
-/// Makes a page: its content within the frame of all pages.
+/// Builds a page: its content within the frame of all pages.
 fn page(
     page: &'static Page,
     document: &Arc<Json>,
@@ -162,7 +162,7 @@ fn titled(source: &str) -> (&str, &str) {
     (title.trim_start_matches("# "), text)
 }
 
-/// Makes the content of a Markdown page.
+/// Builds the content of a Markdown page.
 fn titled_html(title: &str, text: &str, page: &Page) -> (String, Vec<Group>) {
     let (html, headings) = render(text, page);
     (format!("<h1>{}</h1>{html}", code::escape(title)), vec![contents(&headings)])

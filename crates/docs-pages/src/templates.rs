@@ -29,7 +29,7 @@ const TEMPLATES: [(&str, &str); 9] = [
     ("fetch.txt", include_str!("templates/fetch.txt")),
 ];
 
-/// Makes the templates for one page. Links are relative to the page, and references point into the document.
+/// Creates the templates for one page. Links are relative to the page, and references point into the document.
 pub(crate) fn environment(document: Arc<Json>, page: &'static Page) -> Result<Environment<'static>, Error> {
     let mut templates = Environment::new();
     templates.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);

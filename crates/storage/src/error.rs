@@ -1,4 +1,4 @@
-//! Errors of the database. The log gets the text, and the caller the meaning.
+//! Database errors. The log gets the text, and the caller gets the meaning.
 
 use std::io;
 
@@ -132,7 +132,7 @@ pub fn is_disconnected(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Returns whether the statement lost against a concurrent one.
+/// Returns whether the statement lost to a concurrent one.
 ///
 /// That is a deadlock, a serialization failure, a taken unique key, or an erased record.
 pub fn is_contention(error: &sqlx::Error) -> bool {
@@ -144,7 +144,7 @@ pub fn is_unique_violation(error: &sqlx::Error) -> bool {
     has_code(error, &["23505"])
 }
 
-/// Returns whether a schema change met a lock or a deadlock. It changed nothing.
+/// Returns whether a lock or a deadlock stopped a schema change. It changed nothing.
 pub fn is_in_the_way(error: &sqlx::Error) -> bool {
     has_code(error, &["55P03", "40P01"])
 }

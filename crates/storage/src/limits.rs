@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Coalesced requests of one kind that wait for a statement, at most.
+/// Maximum number of coalesced requests of one kind that wait for a statement.
 pub(crate) const MAX_QUEUED_COALESCED: usize = 8192;
 /// Timeout of a statement that serves coalesced requests.
 pub(crate) const COALESCED_TIMEOUT: Duration = Duration::from_secs(20);
@@ -10,9 +10,9 @@ pub(crate) const COALESCED_TIMEOUT: Duration = Duration::from_secs(20);
 pub const COPY_PART: usize = 64 << 10;
 /// Number of values from which a batch's size is estimated.
 pub const SAMPLE: usize = 64;
-/// Attempts of a write that conflicts with others.
+/// Maximum number of attempts of a write that conflicts with others.
 pub const MAX_TRIES: u32 = 5;
-/// Copies of a row in memory. They are the received row, the record, and the response.
+/// Copies of a row in memory: the received row, the record, and the response.
 pub const COPIES: usize = 3;
 /// Prepared statements per connection. The service has fewer, so a connection prepares each of them once.
 pub const STATEMENT_CACHE: usize = 256;
@@ -22,9 +22,9 @@ pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 ///
 /// Most statements take less time, and callers hardly notice the wait.
 pub(crate) const LOCK_TIMEOUT: &str = "100ms";
-/// How long a statement that finds a lock is retried.
+/// How long a statement is retried while a lock blocks it.
 pub(crate) const LOCK_WAIT: Duration = Duration::from_mins(1);
-/// How long a migration that finds a lock is retried.
+/// How long a migration is retried while a lock blocks it.
 pub(crate) const MIGRATION_LOCK_WAIT: Duration = Duration::from_mins(10);
 /// Timeout of the first connection. Also how long idle connections of sqlx's pool are kept.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! Reads of single records. Concurrent reads of all companies share one statement. A read without others in flight has a plain one.
+//! Reads of single records. Concurrent reads of all companies share one statement. A read without others in flight uses a plain statement.
 
 use std::{
     collections::HashMap, future::ready, iter::repeat_n, mem, panic::AssertUnwindSafe, sync::Arc, time::Instant,
@@ -21,7 +21,7 @@ use crate::{
     table::{Read, Reader},
 };
 
-/// Statements in flight while some of them are slow.
+/// Maximum number of statements in flight while some are slow.
 const READS_WHEN_SLOW: usize = 8;
 
 /// Key of a record: company and ID.
@@ -68,7 +68,7 @@ pub const COALESCED_READ: &str = "coalesced read";
 
 /// A record that was found.
 ///
-/// The caller decodes it. So the next statement does not wait for that, and the same thread allocates and frees the record.
+/// The caller decodes it, so the next statement does not wait, and the same thread allocates and frees the record.
 pub enum FoundRecord<T: Record> {
     /// Its row, with the memory for it if it is large.
     Row(Arc<Rows<T>>, usize, Option<Reservation>),
@@ -122,7 +122,7 @@ impl<T: Record> Reads<T> {
         if self.in_flight.len() == 1 {
             return self.get_alone(key).await;
         }
-        // The statement runs in a task of its own, for many callers.
+        // The statement runs in a separate task, for many callers.
         let found = self.coalesced.call((key, RequestContext::current(COALESCED_READ))).await;
         match found.map_err(from_batcher)?? {
             FoundRecord::Row(rows, index, memory) => Ok((rows.record(index)?, memory)),
@@ -152,7 +152,7 @@ impl<T: Record> Reads<T> {
         Ok((self.decode(&row)?, Some(memory)))
     }
 
-    /// Returns the row of a record, read by a statement of its own.
+    /// Reads the row of a record with a separate statement.
     async fn read(&self, key: Key) -> Result<PgRow, Error> {
         let ReadByKey { name, one, ref pool, not_found, .. } = self.statement;
         let pool = &pool.of_company(key.0);

@@ -115,7 +115,7 @@ impl RequestContext {
         Self { context: StatementContext::current(), span: Span::of_statement(span), since: Instant::now() }
     }
 
-    /// Returns its ID, unless it is unsafe in a log.
+    /// Returns its ID, if it is safe to log.
     pub fn id(&self) -> Option<&str> {
         shown(self.context.request_id.as_ref())
     }
@@ -213,7 +213,7 @@ pub fn milliseconds(duration: Duration) -> f64 {
     duration.as_micros() as f64 / 1e3
 }
 
-/// Returns a request ID, unless it is unsafe in a log.
+/// Returns a request ID, if it is safe to log.
 pub fn shown(id: Option<&HeaderValue>) -> Option<&str> {
     id.and_then(|id| id.to_str().ok()).filter(|id| id.len() <= MAX_REQUEST_ID)
 }

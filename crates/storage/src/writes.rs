@@ -1,7 +1,7 @@
 //! Writes of single records. Concurrent writes, of all companies together, become one statement and one commit.
 //!
-//! A company whose records are locked must not delay others. If a shared statement waits too long, each company's items get a statement
-//! of their own. Until these are written, new items of the company join them.
+//! A company whose records are locked must not delay others. If a shared statement waits too long, each company's items get a separate
+//! statement. Until these are written, new items of the company join them.
 
 mod queues;
 mod send;
@@ -24,9 +24,9 @@ pub use self::{
 };
 use crate::{database::Connections, error::from_batcher, limits::MAX_QUEUED_COALESCED, metrics};
 
-/// Statements in flight while some of them are slow.
+/// Maximum number of statements in flight while some are slow.
 const WRITES_WHEN_SLOW: usize = 4;
-/// Separate statements in flight that have not met a lock.
+/// Maximum number of separate statements in flight that no lock has blocked.
 const MAX_IN_FLIGHT: usize = 4;
 
 /// Writes items of one kind. Concurrent items share a statement.
@@ -48,7 +48,7 @@ impl<W: Write> Writes<W> {
 
     /// Writes an item. If the caller leaves before the statement begins, nothing is written.
     pub async fn write(&self, item: W::Item) -> Result<W::Written, Error> {
-        // The statement runs in a task of its own, for many callers.
+        // The statement runs in a separate task, for many callers.
         self.0.call(PendingWrite::current(item)).await.map_err(from_batcher)?
     }
 }
@@ -76,7 +76,7 @@ impl<W: Write> RunBatch for Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes items with one statement. If it fails, each company's items get statements of their own.
+    /// Writes items with one statement. If it fails, each company's items get separate statements.
     async fn write_shared(&self, items: Vec<WaitingWrite<W>>) {
         let Self(separate) = self;
         match separate.shared.write(items).await {
@@ -91,7 +91,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Companies whose single writes do not share a statement with other companies. Each has a task of its own during this time.
+/// Companies whose single writes do not share a statement with other companies. Each has its own task during this time.
 struct SeparateWrites<W: Write> {
     shared: SharedWrites<W>,
     /// The queue of batches that write the same records.
@@ -128,7 +128,7 @@ impl<W: Write> SeparateWrites<W> {
         }
     }
 
-    /// Returns what the company still has to write, the remaining items first. Ends its task if nothing is left.
+    /// Returns the company's unwritten items, the remaining ones first. Ends its task if none are left.
     fn next(&self, company: i64, mut remaining: Vec<WaitingWrite<W>>) -> Option<Vec<WaitingWrite<W>>> {
         let mut all = self.waiting.lock();
         if let Some(waiting) = all.get_mut(&company) {
@@ -143,7 +143,7 @@ impl<W: Write> SeparateWrites<W> {
     }
 
     async fn write_all(&self, company: i64) -> Result<(), Error> {
-        // After a statement with several items has failed, each of them has a statement of its own.
+        // After a statement with several items has failed, each item gets its own statement.
         let (mut remaining, mut single_items) = (Vec::new(), 0_usize);
         let (mut is_locked, mut lock_retry) = (false, None);
         loop {

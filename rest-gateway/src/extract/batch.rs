@@ -1,4 +1,4 @@
-//! A body that is one record, or has a list of records.
+//! A body with one record or a list of records.
 
 use std::marker::PhantomData;
 
@@ -43,7 +43,7 @@ pub(super) fn list_of(message: &Description) -> Option<(&'static Field, &'static
     })
 }
 
-/// Refuses a body whose list has too many elements, before anybody reserves memory for them.
+/// Rejects a body with too many list elements, before memory is reserved for them.
 pub(super) fn refuse_many_items(list: &Field, bytes: &[u8]) -> Result<(), Error> {
     // Each of the elements that need memory begins with a brace. Few bodies have so many.
     let most = list.max_items.unwrap_or(MAX_ITEMS);
@@ -110,16 +110,16 @@ pub(super) struct Document<'de, M, R> {
     list: Option<Vec<M>>,
     /// Maximum number of messages in the body's memory.
     max_items: usize,
-    /// The likely number of elements: messages are wide, and a growing list is copied again and again.
+    /// The expected number of elements, because messages are large and a growing list is copied repeatedly.
     expected_items: usize,
     /// The fields of the request next to its list.
     options: Object<'de>,
     /// Violations of the body itself.
     pub(super) violations: Violations,
     of_list: Violations,
-    /// After a violation, elements are checked by the rules and dropped.
+    /// After a violation, elements are checked and dropped.
     is_checked: bool,
-    /// Why a list is not read to its end. Errors of serde carry text only.
+    /// Why the list was not read to its end. Errors from serde carry only text.
     refused: Option<Error>,
     ignored: &'de mut Ignored,
     request: PhantomData<R>,

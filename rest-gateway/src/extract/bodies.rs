@@ -100,12 +100,12 @@ pub(crate) fn whole<M: Check + Message + Default>(input: Input<'_>) -> Result<M,
     one::<M>(input)?.message()
 }
 
-/// Reads a change of the incidents of a case.
+/// Reads a change to a case's incidents.
 pub(crate) fn incidents<M: Check + Message + Default>(input: Input<'_>, path: &PathId) -> Result<M, Error> {
     one::<M>(input)?.of_record(path, Error::case_not_found)
 }
 
-/// Reads a change of a case that has one of the tags of `If-Match`.
+/// Reads a change to a case, with the tags from `If-Match`.
 pub(crate) fn case<M: Check + Message + Default>(
     input: Input<'_>,
     path: &PathId,

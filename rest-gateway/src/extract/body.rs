@@ -1,4 +1,4 @@
-//! Request bodies, read whole within limits of size, time and memory. Only callers with a valid token have their body read.
+//! Request bodies, read whole within size, time and memory limits, and only for callers with a valid token.
 
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
 }
 
 impl RequestBody {
-    /// Parses the body. A refused body first asks the core whether it accepts the call.
+    /// Parses the body. Before it rejects a body, asks the core whether it accepts the call.
     pub(crate) async fn read<R: Check>(
         &mut self,
         parse: impl Fn(Input<'_>) -> Result<R, Error>,
@@ -117,7 +117,7 @@ impl RequestBody {
         let request = self.parsed(&mut ignored, |input| {
             let request = parse(input)?;
             let violations = rules::check(&request);
-            // The core also knows other rules. But it could not send all violations of a long list.
+            // The core knows further rules, but could not send all violations of a long list.
             if compliance_api::has_all(&violations) { Ok(request) } else { Err(Error::invalid(violations)) }
         });
         let request = request.map_err(|error| self.with_advice(error));
@@ -175,7 +175,7 @@ impl RequestBody {
     }
 }
 
-/// Returns an upper bound of the memory for a body, its message and the work with it, in bytes.
+/// Returns an upper bound of the memory for a body, its message and their processing, in bytes.
 fn memory(message: &Message, body: &[u8]) -> usize {
     // Each element is copied into the parameters of a statement, and has a result.
     const RESULT: usize = 256;

@@ -1,4 +1,4 @@
-//! Reads the bytes of a body within limits of size and memory.
+//! Reads the bytes of a body within size and memory limits.
 
 use std::io;
 
@@ -37,7 +37,7 @@ pub(super) async fn read(
     collect(decoder, announced, limit, memory).await
 }
 
-/// Collects the bytes of a body, probably `expected` of them.
+/// Collects the bytes of a body. `expected` is its likely size.
 async fn collect(
     mut reader: impl AsyncRead + Unpin,
     expected: usize,

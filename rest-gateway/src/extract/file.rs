@@ -34,9 +34,9 @@ use crate::{
 
 /// Memory is reserved in steps of this size, in bytes.
 const MEMORY_STEP: usize = 1 << 20;
-/// Memory of the result of a row, in bytes.
+/// Memory for a row's result, in bytes.
 const RESULT: usize = 256;
-/// How similar the names of an option and of a misspelt option are, from 0 to 1.
+/// Minimum similarity of a misspelled option to an option's name, from 0 to 1.
 const SIMILAR: f64 = 0.7;
 
 impl FileHead {
@@ -136,7 +136,7 @@ pub(crate) struct RowViolation {
     row: u64,
     /// The cell of a workbook.
     cell: Option<String>,
-    /// The heading of a column of CSV.
+    /// The heading of a CSV column.
     column: Option<String>,
     pub(crate) message: String,
 }
@@ -237,7 +237,7 @@ impl<M: Message> Rows<M> {
 }
 
 impl<M> Rows<M> {
-    /// Returns what responses to the file have in addition.
+    /// Returns the additional data for responses to the file.
     pub(crate) fn of_file(&self) -> OfFile<'_> {
         OfFile { rows: &self.lines, notes: &self.notes }
     }

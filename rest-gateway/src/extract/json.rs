@@ -22,7 +22,7 @@ pub(super) enum Scalar<'de> {
     Other,
 }
 
-/// The expected type of a value, and what to make of a value of another type.
+/// The expected type of a value, and the result for a value of another type.
 pub(super) trait Shape<'de>: Sized {
     type Output;
 

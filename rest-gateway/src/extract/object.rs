@@ -58,7 +58,7 @@ impl<'de> Value<'de> {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Object<'de> {
     message: &'static Description,
-    /// The field with the changed record.
+    /// The field that contains the changed record.
     record: Option<&'static Field>,
     /// The fields whose names are the keys.
     fields: &'static [Field],
@@ -98,7 +98,7 @@ impl<'de> Object<'de> {
         Ok(true)
     }
 
-    /// Objects tend to have their keys in the order of declaration, so the search begins after the last one found.
+    /// Objects tend to have their keys in declaration order, so the search begins after the last field found.
     fn index(&mut self, name: &str) -> Option<usize> {
         let mut order = (self.next..self.fields.len()).chain(0..self.next);
         let index = order.find(|index| self.fields[*index].name == name).filter(|_| !NOT_IN_BODY.contains(&name))?;
@@ -106,7 +106,7 @@ impl<'de> Object<'de> {
         Some(index)
     }
 
-    /// Sets a field of the message that comes from elsewhere than the body.
+    /// Sets a field of the message that does not come from the body.
     pub(super) fn set(&mut self, name: &str, value: Value<'de>) {
         let Some(field) = self.message.field(name) else { return };
         match self.fields.iter().position(|known| self.record.is_none() && known.number == field.number) {
@@ -115,7 +115,7 @@ impl<'de> Object<'de> {
         }
     }
 
-    /// The keys that were sent, in the order of declaration.
+    /// The keys that were sent, in declaration order.
     fn sent_fields(&self) -> impl Iterator<Item = (&'static Field, &Value<'de>)> {
         self.fields.iter().zip(&self.values).filter_map(|(field, value)| Some((field, value.as_ref()?)))
     }
@@ -231,7 +231,7 @@ impl<'de> Shape<'de> for ValueShape<'_> {
     }
 }
 
-/// Adds the violation of a field, by what it must do. Violations are in the order of elements and field numbers.
+/// Adds the violation of a field, by what it must do. Violations are sorted by element and field number.
 pub(super) fn report(violations: &mut Violations, location: Location, field: &str, number: u32, must: &str) {
     let item = match location {
         Location::Top | Location::Within(_) => 0,

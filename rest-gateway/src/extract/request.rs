@@ -1,4 +1,4 @@
-//! Requests that are put together from a path, a query, headers and a body, with everything that they violate.
+//! Builds requests from a path, a query, headers and a body, and collects all violations.
 //!
 //! Unknown parameters of a query are ignored, and empty ones are absent.
 
@@ -26,7 +26,7 @@ use crate::{
     route::{LAST_EVENT_PARAMETER, Location, Route, is_parameter},
 };
 
-/// The parameters of pages. Programs append them to a URL that has them already, so the last value counts.
+/// Page parameters. Programs append them to a URL that already has them, so the last value counts.
 const PAGING: &[&str] = &["sort_by", "sort_dir", "per_page", "page"];
 /// The first number of unsupported parameters, which are reported after the fields of the request.
 const UNSUPPORTED: u32 = 1 << 16;
@@ -67,7 +67,7 @@ impl<'de> Draft<'de> {
         accept(self.violations, wrap(message))
     }
 
-    /// Returns the message about the record of a path. Other violations come before an ID that no record can have.
+    /// Returns the message about the record in a path. Other violations take precedence over an ID that no record can have.
     pub(crate) fn of_record<M: Check + Message + Default>(
         mut self,
         path: &PathId,

@@ -27,7 +27,7 @@ const FAILURES: &str = "compliance_gateway_connect_failures_total";
 const REASONS: [&str; 3] = ["refused", "unreachable", NOT_RESOLVED];
 pub(super) const NOT_RESOLVED: &str = "name_not_resolved";
 
-/// Cores cannot be connected to.
+/// Why the gateway cannot connect to cores.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
     /// The address of a core is invalid.
@@ -107,12 +107,12 @@ impl Address {
         if addresses.is_empty() { Err(io::Error::other("the name has no address")) } else { Ok(addresses) }
     }
 
-    /// Returns a connection that is made when it is needed, and again after it breaks.
+    /// Returns a connection that opens on first use, and again after it breaks.
     ///
     /// An unread response buffers up to `window` bytes.
     pub(super) fn connect_lazy(&self, window: u32) -> Channel {
         let (host, uri, tls) = (self.host.clone(), self.uri.clone(), self.tls.clone());
-        // The endpoint's own connector loads one certificate for good, and does not report why a core ends a connection.
+        // The endpoint's own connector loads a certificate only once, and does not report why a core ends a connection.
         let connector = service_fn(move |_| {
             let (host, uri, tls) = (host.clone(), uri.clone(), tls.clone());
             async move {
@@ -124,7 +124,7 @@ impl Address {
                 Ok::<_, io::Error>(TokioIo::new(stream))
             }
         });
-        // With an `https` URI, the endpoint would add TLS of its own if any crate of the build enables it.
+        // With an `https` URI, the endpoint would add its own TLS if any crate of the build enables it.
         Endpoint::from(Uri::from_static("http://core"))
             .origin(self.origin.clone())
             .initial_stream_window_size(window)
@@ -169,7 +169,7 @@ pub(super) fn describe_failures() {
     describe(FAILURES, "Failed connections to cores, by reason.", "reason", &reasons);
 }
 
-/// Counts and logs a connection that could not be made, or that its core ended.
+/// Counts and logs a connection that could not be opened, or that its core ended.
 pub(super) fn report_failure(core: &str, reason: &'static str, error: &dyn Error) {
     count(FAILURES, "reason", reason);
     tracing::warn!(core, reason, error = text(error), "cannot connect to a core");
@@ -186,7 +186,7 @@ impl NotResolved {
     }
 }
 
-/// Returns why a connection could not be made.
+/// Returns why a connection could not be opened.
 pub(super) fn failure_reason(error: &(dyn Error + 'static)) -> &'static str {
     if let Some(failure) = Failure::of(error) {
         return failure.label();

@@ -50,12 +50,12 @@ const RETRIES: &str = "compliance_gateway_call_retries_total";
 /// Connections to all cores, shared by all clones.
 pub type CoreChannel = BoxCloneSyncService<http::Request<Body>, http::Response<Body>, Status>;
 
-/// Sends a call until it has a response, cannot be sent again, or has no attempt left.
+/// Sends a call until it gets a response, cannot be repeated, or runs out of attempts.
 ///
-/// There are attempts for every core and every connection of one core. What closes one connection of a core often closes the others, and a
-/// closed connection is noticed when it is used.
+/// There is an attempt for every core, and for every connection of one core. One cause often closes all connections of a core, and the
+/// gateway notices a closed connection only when it uses it.
 async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<http::Response<Body>, Status> {
-    // All attempts together have the caller's time.
+    // All attempts share the caller's deadline.
     let deadline = grpc_timeout(request.headers()).map(|timeout| Instant::now() + timeout);
     request.headers_mut().insert(CORES, HeaderValue::from(cores.in_use()));
     let mut replay = Replay::new(request)?;

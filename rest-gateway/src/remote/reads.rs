@@ -1,4 +1,4 @@
-//! Coalesces single reads of all callers into few calls of the core. A read without others in progress is an ordinary call.
+//! Coalesces single reads of all callers into a few calls to the core. A read without others in progress is an ordinary call.
 
 use std::{error::Error as _, time::Duration};
 
@@ -24,7 +24,7 @@ use crate::limits::{CORE_DEADLINE_SLACK, MAX_QUEUED_READS, READ_BATCHES_WHEN_SLO
 
 type ReadResult = Result<Response<Outcome>, Status>;
 
-/// Makes concurrent reads of all callers in batches. Each read has its own token, request ID and result.
+/// Sends concurrent reads of all callers in batches. Each read has its own token, request ID and result.
 pub(super) struct CoalescedReads {
     batcher: Batcher<Batches>,
     readings: Readings,

@@ -1,4 +1,4 @@
-//! Numbers of made records, by company.
+//! Numbers of generated records, by company.
 
 use load_test::workload::Universe;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! The service as child processes, over a database server with made data.
+//! The service as child processes, over a database server with generated data.
 
 mod database;
 mod processes;

@@ -1,5 +1,5 @@
--- Inserts affiliates of the companies $1. If names are equal, inserts the first affiliate. Inserts in the order of companies and names,
--- which prevents deadlocks. $3 is the author of the changes: one element for each affiliate, or one for all.
+-- Inserts affiliates of the companies $1, by company and name to prevent deadlocks. If names are equal, inserts only the first affiliate.
+-- $3 is the author of the changes: one element for each affiliate, or one for all.
 --
 -- Returns the ID of each new affiliate, or null and the affiliate that already had the name, in the order sent.
 with numbered as materialized (

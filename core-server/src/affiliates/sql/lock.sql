@@ -1,6 +1,5 @@
--- Locks the affiliates of a batch whose items depend on each other, in the order of their IDs. Each such batch takes names in its own
--- order. Two overlapping batches could collide at every retry, so the batches of one company run one after another. (The counts of the
--- company's lists have the lock numbers 1 and 2.)
+-- Locks, in ID order, the affiliates of a batch whose items depend on each other. Such batches take names in different orders and could
+-- collide at every retry, so a company's batches run one after another. (The counts of the company's lists use the lock numbers 1 and 2.)
 with alone as materialized (
     select pg_advisory_xact_lock($1::bigint << 2 | 3)
 ), anchor as materialized (

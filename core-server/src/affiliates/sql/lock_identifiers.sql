@@ -1,5 +1,5 @@
--- Locks the identifiers of the company $1 until the end of the transaction, so that no one else creates affiliates by identifier. (The
--- company's other locks have the numbers 1 to 3.)
+-- Locks the identifiers of the company $1 until the transaction ends, so that nobody else creates affiliates by identifier. (The company's
+-- other locks use the numbers 1 to 3.)
 with alone as materialized (
     select pg_advisory_xact_lock($1::bigint << 2)
 )

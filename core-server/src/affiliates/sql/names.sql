@@ -1,4 +1,4 @@
--- The names of the locked affiliates, and the affiliates that have the names of the batch.
+-- The names of the locked affiliates, and the current holders of the batch's names.
 select a.id, a.affiliate_name, a.revision, true as is_changed from unnest($2::bigint[]) as i (id)
 cross join lateral (
     select a.id, a.affiliate_name, a.revision from affiliates a where a.company_id = $1 and a.id = i.id limit 1

@@ -1,8 +1,8 @@
--- Locks the affiliates in the order of their IDs, which prevents deadlocks. Then changes each affiliate that has a different value and
--- whose new name is free. Returns each affiliate's revision after the statement.
+-- Locks the affiliates in ID order to prevent deadlocks. Then changes each affiliate that differs, if its new name is free. Returns each
+-- affiliate's revision after the statement.
 --
--- Each item reads its row by key, and writes it as the conflict of an insert. So no plan joins the items with all affiliates of the
--- company, whatever the statistics say.
+-- Each item reads its row by key, and writes it through an insert conflict. So no plan joins the items with all affiliates of the company,
+-- regardless of statistics.
 with anchor as materialized (
     select :anchored as exists from set_config('compliance.changed_by', :writer::text, true)
 ), resolved as materialized (

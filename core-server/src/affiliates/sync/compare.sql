@@ -1,5 +1,5 @@
 -- For each item, a few affiliates of the company that have its identifier, and the fields that differ. For an item with a new name, also
--- the affiliate that has this name. Both are lookups by key, which the planner cannot replace by a scan.
+-- the name's current holder. Both are lookups by key, which the planner cannot replace with a scan.
 select coalesce(a.ids, '{}') as ids, coalesce(a.revision, 0) as revision, coalesce(a.changed, i.mask) as changed,
     case when a.changed & :name_bit <> 0 then a.name end as old_name, t.id as holder
 from unnest($2::affiliate_input[]) with ordinality as i

@@ -19,14 +19,14 @@ use crate::affiliates::{
     input::{INPUT, Input},
 };
 
-/// Maximum number of affiliates with one identifier that a result names.
+/// Maximum number of affiliates with the same identifier that a result lists.
 const MAX_CONFLICTS: i64 = 10;
 
 pub(super) const IDENTIFIER: &str = "client_affiliate_id";
 
 /// An item of a roster.
 pub(super) struct Item {
-    /// Has the fields of the roster only.
+    /// Contains only the roster's fields.
     pub(super) input: Input,
     pub(super) violations: Violations,
 }
@@ -46,7 +46,7 @@ impl Item {
     }
 }
 
-/// An item to write, and what the database has for it.
+/// An item to write, with its state in the database.
 pub(super) struct RosterUpdate<'i> {
     /// Its index in the batch, and its position in the roster.
     pub(super) index: usize,
@@ -61,7 +61,7 @@ impl RosterUpdate<'_> {
         self.found.ids.first().copied()
     }
 
-    /// Fields that differ, or all given fields of a new affiliate.
+    /// Returns the fields that differ; for a new affiliate, all given fields.
     pub(super) fn fields(&self) -> FieldSet<AffiliateInput> {
         AffiliateInput::FIELDS.iter().filter(|field| self.found.changed & field.bit() != 0).collect()
     }
@@ -92,14 +92,14 @@ pub(in crate::affiliates) static COMPARE: LazyLock<&'static str> = LazyLock::new
     fill(include_str!("compare.sql"), &parts).leak()
 });
 
-/// What the database has for an item.
+/// The state of an item in the database.
 #[derive(sqlx::FromRow)]
 pub(super) struct Found {
     /// The affiliates with its identifier.
     pub(super) ids: Vec<i64>,
     /// The revision of the affiliate.
     pub(super) revision: i64,
-    /// A bit for each field that differs. A new affiliate has a bit for each given field.
+    /// The bits of the fields that differ; for a new affiliate, of all given fields.
     pub(super) changed: i64,
     /// The current name of the affiliate, if it differs.
     pub(super) old_name: Option<String>,
@@ -107,7 +107,7 @@ pub(super) struct Found {
     pub(super) holder: Option<i64>,
 }
 
-/// Returns what the database has for each item, in order.
+/// Returns each item's state in the database, in order.
 pub(super) async fn compare(pool: &Connections, company_id: i64, inputs: &[&Input]) -> Result<Vec<Found>, Error> {
     let layouts = pool.layouts();
     let read = async |pool: Connections| {

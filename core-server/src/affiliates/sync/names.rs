@@ -12,7 +12,7 @@ use compliance_api::{
 
 use super::item::{RosterUpdate, refused};
 
-/// The digest of a name. The names of a million items would use much more memory.
+/// A name's digest. The names of a million items would use much more memory.
 pub(super) type Digest = [u64; 2];
 
 /// Why an item does not get its name.
@@ -30,7 +30,7 @@ pub(super) struct Names {
     hasher: RandomState,
     /// Names that items got, with the items' positions.
     got: HashMap<Digest, i64>,
-    /// Names that affiliates left.
+    /// Names that affiliates released.
     left: HashSet<Digest>,
 }
 
@@ -47,7 +47,7 @@ impl Names {
         let named: Vec<_> = changes.iter().filter_map(|change| Some((change, change.name()?))).collect();
         let leaving: HashSet<i64> = named.iter().filter_map(|(change, _)| change.id()).collect();
         let (mut refused, mut getting, mut newly) = (HashMap::new(), HashMap::new(), Vec::new());
-        // Items that need the name of an affiliate that leaves it.
+        // Items that need a name that its holder releases.
         let mut dependents: HashMap<i64, Vec<&RosterUpdate<'_>>> = HashMap::new();
         for (change, name) in named {
             let digest = self.digest(name);
@@ -80,7 +80,7 @@ impl Names {
         refused
     }
 
-    /// Remembers the names that affiliates get and leave.
+    /// Records the names that affiliates take and release.
     pub(super) fn remember(&mut self, changes: &[RosterUpdate<'_>]) {
         for change in changes {
             let left = change.found.old_name.as_deref().map(|name| self.digest(name));

@@ -25,13 +25,13 @@ use crate::{
 /// Memory of an identifier or a name until the roster is synced, in bytes.
 const ROSTER_IDENTIFIER: usize = 56;
 
-/// Affiliates that one statement reads to find absent ones.
+/// Number of affiliates per statement that looks for absent affiliates.
 const ABSENT_PAGE: i64 = 1000;
-/// Affiliates that one statement reads to count absent ones.
+/// Number of affiliates per statement that counts absent affiliates.
 const ABSENT_COUNTED: i64 = 10_000;
 /// Unless the caller sets a limit, up to a tenth of the affiliates can be absent and get a status.
 const MIN_PRESENT_PER_ABSENT: i64 = 10;
-/// This many can always be absent, because a tenth of a few affiliates is less than one.
+/// The limit is never lower, because a tenth of a few affiliates is less than one.
 const MIN_ABSENT: i64 = 10;
 
 /// Affiliates of the company $1 with IDs above $2, at most $3.
@@ -50,7 +50,7 @@ struct Row {
 pub(super) struct Roster {
     pub(super) backend: Arc<Backend>,
     pub(super) company_id: i64,
-    /// The last message, without its items. It says what happens to absent affiliates, so a stream that breaks off changes none of them.
+    /// The last message, without its items. It says what happens to absent affiliates, so a stream that ends early changes none of them.
     pub(super) options: SyncAffiliatesRequest,
     /// The value of the first message.
     pub(super) validate_only: Option<bool>,
@@ -167,7 +167,7 @@ impl Roster {
         database::read(&self.backend.pool, read).await.map_err(from_database)
     }
 
-    /// Returns the next absent affiliates, after they got the requested status. Empty at the end.
+    /// Returns the next absent affiliates, after it has set the requested status. At the end, returns none.
     pub(super) async fn next_absent(&mut self) -> Result<Vec<AbsentAffiliate>, Error> {
         self.check_absent().await?;
         loop {

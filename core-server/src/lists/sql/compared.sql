@@ -1,5 +1,5 @@
--- The page among the matching records of a company, in the order of the key. The limit exceeds the length of every list. The planner cannot
--- see that, so it uses this index, and compares before it sorts.
+-- The page among the matching records of a company, in key order. The limit exceeds the length of every list. The planner cannot see that,
+-- so it uses this index, and compares before it sorts.
 with matches as materialized (
     select u.id, :key as k
     from (

@@ -1,4 +1,4 @@
--- The selected records, as many as fit into the limit on their texts. The length of a stored text is known without reading it.
+-- As many of the selected records as fit in the limit on text size. PostgreSQL knows a stored text's length without reading it.
 select p.id as last_id, r.*
 from (
     select u.id, sum(octet_length(u.:long)) over (order by u.id rows between unbounded preceding and 1 preceding) as bytes_before

@@ -1,8 +1,9 @@
 -- Finds the page of a list with a range of days that is sorted by another column. Either scans in sort order, or sorts all matches.
 -- `choice` says which of them reads less. It says neither if the page begins after the last record.
 --
--- Sorting a match costs as much as scanning a quarter of an entry. This is little because a sort near the beginning keeps few matches, and
--- because a scan reads more than expected if the range and the sort key are correlated. The scan of each group ends when it has filled the page.
+-- Sorting a match costs as much as scanning a quarter of an entry. The factor is small, because a sort near the beginning keeps few
+-- matches, and a scan reads more than expected if the range and the sort key are correlated. The scan of each group ends when it has filled
+-- the page.
 with counted as materialized (:total),
 groups as materialized (:groups),
 choice as materialized (

@@ -59,7 +59,7 @@ impl Connections {
         tasks.spawn(supervise("database probe", move |task| probe(Arc::clone(&pool), task)));
     }
 
-    /// For writes of a call. None begins after its caller has left.
+    /// For writes of a call. No write begins after its caller has left.
     #[must_use]
     pub fn of_call(&self) -> Self {
         Self { of_call: true, ..self.clone() }

@@ -1,4 +1,4 @@
-//! How the pool opens connections, and which of them it uses again.
+//! How the pool opens connections, and which of them it reuses.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -20,7 +20,7 @@ use crate::{
     limits::LOCK_TIMEOUT,
 };
 
-/// Age at which a connection is replaced. No connection keeps its memory, or the server that a name resolved to, forever.
+/// Age at which a connection is replaced, so that none keeps its memory, or the server that its name resolved to, forever.
 const CONNECTION_LIFETIME: Duration = Duration::from_mins(30);
 
 /// Whether the server takes writes, and whether it is the database that was last served.
@@ -35,12 +35,12 @@ const CHECK_ON_CITUS: &str = "select not pg_is_in_recovery() and not current_set
 /// Opens connections.
 #[derive(Debug)]
 pub(super) struct Manager {
-    /// For what happens once. It has the same options.
+    /// For one-off work, with the same options.
     options: PgPool,
     url: Mutex<Url>,
     sessions: Sessions,
     on_citus: bool,
-    /// Connections of earlier generations are not used again.
+    /// Connections of earlier generations are not reused.
     generation: AtomicUsize,
 }
 
@@ -80,7 +80,7 @@ impl Manager {
         self.generation.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns whether a connection may be used again.
+    /// Returns whether a connection can be reused.
     pub(super) fn is_current(&self, connection: &Connection) -> bool {
         connection.generation == self.generation.load(Ordering::Relaxed)
     }

@@ -15,7 +15,7 @@ use crate::{
     limits::{MIGRATION_LOCK_WAIT, START_TIMEOUT},
 };
 
-/// Delay between two attempts, in which the statements that wait behind the migration run.
+/// Delay between two attempts, so that statements that wait behind the migration can run.
 const MIGRATION_PAUSE: Duration = Duration::from_secs(2);
 /// How long a step waits for a lock. Later statements wait behind it.
 ///
@@ -26,7 +26,7 @@ const MIGRATION_PATIENCE: Duration = Duration::from_mins(5);
 /// See [`MIGRATION_PATIENCE`].
 const MIGRATION_LONG_LOCK_TIMEOUT: &str = "1s";
 
-/// Fails like a lock that is not free while another process migrates.
+/// Fails like a lock timeout while another process migrates.
 ///
 /// It does not wait: `create index concurrently` waits for the statements of all others, so both processes would wait for each other.
 const ALONE: &str = "do $$ begin
@@ -37,8 +37,8 @@ end $$";
 
 /// Brings the schema up to date.
 ///
-/// It may take any time, but waits for each lock only briefly and then tries again, because the statements of a running service wait behind
-/// it. A role that does not own the schema succeeds only if the schema is up to date.
+/// It has no time limit, but waits only briefly for each lock before it tries again, because the statements of a running service wait
+/// behind it. A role that does not own the schema succeeds only if the schema is up to date.
 pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(), DatabaseError> {
     let database = database.into();
     match check_migrated(&database.pool, schema).await {

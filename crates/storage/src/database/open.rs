@@ -20,7 +20,7 @@ const NO_LOCK_TIMEOUT: &str = "0";
 /// A database, with a pool of connections.
 #[derive(Clone, Debug)]
 pub struct Database {
-    /// Pool for what happens once, such as a migration.
+    /// Pool for one-off work, such as a migration.
     pub pool: PgPool,
     /// The database URL.
     pub target: Target,
@@ -68,7 +68,7 @@ pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPo
 
 /// Opens and checks connections to a database.
 ///
-/// Reads a URL that is in a file again first.
+/// If the URL is in a file, reads the file again first.
 pub async fn open(target: Target, connections: u32) -> Result<Database, DatabaseError> {
     let target = target.latest();
     // The pool would retry until its timeout and then not report the cause.
@@ -76,7 +76,7 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
     let host = target.options();
     let on_citus = citus::is_installed(&mut first).await?;
     let sessions = session::check(&mut first, host, on_citus).await?;
-    // The service uses its own `Connections`. The pool serves what happens once, such as a migration.
+    // The service uses its own `Connections`. The pool is for one-off work, such as a migration.
     let pool = PgPoolOptions::new().max_connections(connections);
     let pool = pool.acquire_timeout(ACQUIRE_TIMEOUT).idle_timeout(START_TIMEOUT);
     let pool = match sessions {

@@ -18,7 +18,7 @@ use crate::{
     table::Inputs,
 };
 
-/// Connections that no statement borrows: one for the probe, and one for questions about the schema.
+/// Connections that no statement borrows: one for the probe, and one for schema queries.
 const NOT_BORROWED: usize = 2;
 
 /// The connections to the database.

@@ -1,4 +1,4 @@
-//! The probe checks the database each second, so that callers need not find out that it does not respond.
+//! Checks the database every second, so that calls fail fast when it does not respond.
 
 use std::{
     mem,
@@ -19,13 +19,13 @@ use crate::error::{Unavailable, is_disconnected, text};
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of checks while the database does not respond.
 const INTERVAL_WHEN_DOWN: Duration = Duration::from_millis(100);
-/// Shortest delay between two checks, however many connections were lost.
+/// Minimum delay between two checks, even if many connections are lost.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
-/// Silence for longer means that the database does not respond.
+/// After this time without a response, the database counts as down.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
-/// A new connection gets longer, because a busy server must first start a process for it.
+/// The same for a new connection. It is longer, because a busy server must first start a process for the connection.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
-/// Connections that a check loses before the database counts as lost: a restarting proxy closes connections as well.
+/// Number of connections that a check loses before the database counts as lost. A restarting proxy also closes connections.
 const LOST_CONNECTIONS: u32 = 3;
 /// How often the log repeats why the database does not respond.
 const REASON_LOG_INTERVAL: Duration = Duration::from_secs(30);
@@ -57,7 +57,7 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
                 logged = (reason, Instant::now());
             }
         }
-        // The task succeeds in any case. Another metric shows whether the database responds.
+        // The task always succeeds. Another metric shows whether the database responds.
         task.succeeded();
         sleep(SHORTEST_INTERVAL).await;
         if is_restored {

@@ -14,7 +14,7 @@ use sqlx::{
 use super::connections::Connections;
 use crate::limits::COPIES;
 
-/// Rows of a statement, with the memory that they take.
+/// Rows of a statement, with the memory that they use.
 #[derive(Debug)]
 pub struct Fetched {
     /// The rows in their order.
@@ -30,7 +30,7 @@ pub struct Fetched {
 pub enum End {
     /// The statement has no more rows.
     Complete,
-    /// The next row would exceed the bytes that were asked for.
+    /// The next row would exceed the requested size.
     TooLarge,
     /// No memory is left for the next row.
     LimitReached(LimitReached),

@@ -25,7 +25,7 @@ const SETTINGS: [(&str, &str); 6] = [
 ];
 /// Citus needs a plan for each company.
 const ON_CITUS: (&str, &str) = ("plan_cache_mode", "auto");
-/// The server closes connections to an unreachable service. A pooler has settings of its own.
+/// The server closes connections to an unreachable service. A pooler has its own settings.
 const KEEPALIVES: [(&str, &str); 3] =
     [("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4")];
 
@@ -38,7 +38,7 @@ const POOLER_CHECKS: usize = 5;
 pub(super) const PROTOCOL_VIOLATION: &str = "08P01";
 /// `invalid_sql_statement_name` and `duplicate_prepared_statement`: a statement was prepared in another session.
 const NOT_PREPARED: [&str; 2] = ["26000", "42P05"];
-/// Beginnings of its messages about a parameter.
+/// Prefixes of its messages about parameters.
 const PARAMETER: [&str; 2] = ["unsupported startup parameter", "unsupported options startup parameter"];
 
 /// Sets the options of a new connection. `extra_float_digits` matters only before PostgreSQL 12.
@@ -69,7 +69,7 @@ pub(super) async fn set(
 
 /// Returns the statements that set missing settings for the role, which shared sessions need.
 ///
-/// A shorter lock timeout than that of own sessions is enough.
+/// Any lock timeout up to the service's own is accepted.
 async fn missing_in_role(connection: &mut PgConnection, on_citus: bool) -> Result<Option<String>, sqlx::Error> {
     let settings = settings(on_citus).chain([("lock_timeout", LOCK_TIMEOUT)]);
     let settings: Vec<String> = settings.map(|(name, value)| format!("('{name}', '{value}')")).collect();

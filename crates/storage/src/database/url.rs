@@ -10,7 +10,7 @@ use url::form_urlencoded::{self, Serializer};
 use super::{error::DatabaseError, target::Target};
 use crate::limits::START_TIMEOUT;
 
-/// Longest `connect_timeout`, in seconds.
+/// Maximum `connect_timeout`, in seconds.
 const MAX_CONNECT_SECONDS: u64 = 300;
 
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];

@@ -87,7 +87,7 @@ impl Connections {
 
     /// Advances the sequence of a table's IDs beyond the greatest ID, if a new record got an ID that is taken.
     ///
-    /// The sequence is behind the table after a copy of the records alone.
+    /// The sequence lags behind the table if only the records were copied.
     async fn advance_ids(&self, error: &sqlx::Error) {
         let Some(database) = error.as_database_error().filter(|_| is_unique_violation(error)) else { return };
         let Some(table) = database.table().filter(|table| database.constraint() == Some(&format!("{table}_pkey")))

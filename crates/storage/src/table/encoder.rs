@@ -38,7 +38,7 @@ pub struct Composite<T> {
 #[derive(Debug, Default)]
 pub struct Layouts(pub(super) HashMap<&'static str, Layout>);
 
-/// Attributes of a type, in the order of the database.
+/// Attributes of a type, in the database's order.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) oid: Oid,

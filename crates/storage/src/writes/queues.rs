@@ -18,11 +18,11 @@ use crate::{
     table::Layouts,
 };
 
-/// Statements that wait again for a lock, however many connections there are.
+/// Maximum number of statements that retry a lock, even with many connections.
 const MAX_LOCK_RETRIES: u32 = 4;
-/// Delay after such a statement, because each attempt costs as much as a write.
+/// Delay before the next retry, because each attempt costs as much as a write.
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
-/// Batches of one company that may be written at the same time. One may wait for a lock of the other.
+/// Maximum number of concurrent batches of a company. One may wait for another's lock.
 const BATCHES_PER_COMPANY: u32 = 2;
 /// The same for internal services. Most batches are small and write different records, so a commit can serve more of them.
 const MONITORING_WRITES: u32 = 4;
@@ -62,12 +62,12 @@ impl Queues {
     }
 }
 
-/// A queue of one kind of write for each company. Writes begin in the order of requests.
+/// A queue of one kind of write for each company. Writes begin in request order.
 #[derive(Clone)]
 pub struct CompanyQueue {
     most: u32,
     companies: CompanySemaphores,
-    /// Statements of all queues that have met a lock.
+    /// Permits for statements that a lock has blocked, shared by all queues.
     lock_retries: Arc<Semaphore>,
 }
 
@@ -105,14 +105,14 @@ impl CompanyQueue {
 }
 
 impl WritePermit {
-    /// Waits until a statement of the company that has met a lock may run again, for the time of the returned permit.
+    /// Waits for a permit to retry a statement of the company that a lock has blocked.
     ///
-    /// So statements that wait for locks leave most connections to others. `last` is the permit of the previous attempt.
+    /// The permits leave most connections to other statements. `last` is the permit of the previous attempt.
     pub async fn lock_retry(&self, last: Option<OwnedSemaphorePermit>) -> Result<OwnedSemaphorePermit, Error> {
         if last.is_some() {
             sleep(LOCK_PAUSE).await;
         }
-        // Other companies have their turn first.
+        // Other companies go first.
         drop(last);
         Arc::clone(&self.lock_retries).acquire_owned().await.map_err(|_| Error::internal())
     }

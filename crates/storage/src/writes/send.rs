@@ -123,7 +123,7 @@ impl<W: Write> SharedWrites<W> {
                 Ok(Ok(None)) => batch.clear(),
                 Ok(Err(error)) if self.pool.may_retry(&error, is_contention, &mut tries).await => {}
                 Ok(Err(error)) if is_lock_timeout_of_write(&error) => break Failure::Locked,
-                // Every other statement would fail as well.
+                // Every other statement would also fail.
                 Ok(Err(error))
                     if is_disconnected(&error)
                         || is_exhausted(&error)

@@ -1,4 +1,4 @@
-//! Batches of affiliates: their calls and responses, for JSON and for files.
+//! Calls and responses for batches of affiliates, from JSON or files.
 
 use axum::response::Response;
 use compliance_api::{

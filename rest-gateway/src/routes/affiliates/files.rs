@@ -75,7 +75,7 @@ struct SyncedFile<'a> {
     notes: &'a [String],
 }
 
-/// The results of all rows, each made when it is written.
+/// The results of all rows, each built when it is written.
 struct RowResults<'a> {
     rows: &'a Rows<AffiliateSync>,
     /// The results of the rows that were read.

@@ -1,4 +1,4 @@
-//! A `PostgreSQL` server of our own with made data.
+//! Our own `PostgreSQL` server with generated data.
 
 use std::{path::Path, time::Instant};
 
@@ -13,10 +13,10 @@ use crate::child::Build;
 /// The name of the database.
 pub(crate) const NAME: &str = "compliance";
 
-/// The day on which made data ends. It is fixed, so that every run has the same data.
+/// The day on which the generated data ends. It is fixed, so that every run has the same data.
 const UNTIL: &str = "2026-11-01";
 
-/// Numbers of made records of one company.
+/// Numbers of generated records of one company.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Records {
     pub(crate) company: i64,
@@ -31,7 +31,7 @@ async fn migrate(build: &Build, database_url: &str) -> anyhow::Result<()> {
     build.run("migrate", &["--database-url", database_url]).await.map(drop)
 }
 
-/// Makes the records of one company.
+/// Generates the records of one company.
 async fn make_records(build: &Build, database_url: &str, records: &Records, seed: u64) -> anyhow::Result<()> {
     let Records { company, affiliates, urls, cases } = *records;
     let numbers = [company as u64, affiliates, urls, cases, seed].map(|number| number.to_string());
@@ -42,7 +42,7 @@ async fn make_records(build: &Build, database_url: &str, records: &Records, seed
     build.run("demo-data", &arguments).await.map(drop)
 }
 
-/// A server with one database of made data.
+/// A server with one database of generated data.
 #[derive(Debug)]
 pub(crate) struct Database {
     cluster: Cluster,

@@ -23,10 +23,10 @@ const RUN: &str = include_str!("sql/run.sql");
 /// Variables that [`RUN`] uses.
 const VARIABLES: &str = "statement text; prepared text;";
 
-/// Part of each function's name. A change of [`on_shards`] needs another version, so that the functions are created again.
+/// Part of each function's name. Change it whenever [`on_shards`] changes, so that the functions are created again.
 const VERSION: &str = "3";
 
-/// Statements that a session prepares at most. Each has a plan in memory for each shard.
+/// Maximum number of prepared statements per session. Each has a plan in memory for each shard.
 const MAX_PREPARED: &str = "1000";
 
 /// Setting with the next ID of a sequence, which `next_id.sql` reads.
@@ -55,7 +55,7 @@ pub(super) fn functions(schema: &Schema) -> impl Iterator<Item = Function> {
     (schema.statements)().into_iter().filter_map(|(statement, types)| Function::new(statement, types, schema))
 }
 
-/// Returns the statements as they run on a node, with the types of their parameters, for tests.
+/// Returns the statements as they run on a node, with their parameter types, for tests.
 ///
 /// `%1$s` is the shard of the first table.
 pub fn statements_on_shards(schema: &Schema) -> impl Iterator<Item = (String, &'static str)> {

@@ -10,19 +10,19 @@ const DISTRIBUTE: &str = "select create_distributed_table($1::text::regclass, 'c
 const DISTRIBUTE_FIRST: &str = include_str!("sql/distribute_first.sql");
 const HAS_LATE_TYPES: &str = include_str!("sql/late_types.sql");
 
-// A step that changes several tables uses one connection to each node. The triggers of this schema write rows of the same company only,
-// so they stay on their node. Citus refuses them unless a setting says so.
+// A step that changes several tables uses one connection to each node. The triggers of this schema write rows of the same company only, so
+// they stay on their node. Citus rejects them unless a setting allows them.
 const SETTINGS: &str = "
     set citus.multi_shard_modify_mode = 'sequential';
     set citus.enable_unsafe_triggers = on;
     set citus.propagate_set_commands = 'local'";
 
-/// Sets what a migration needs in its session, which must be one of the coordinator.
+/// Prepares a session for a migration. The session must be on the coordinator.
 pub(in crate::database) async fn prepare(connection: &mut PgConnection) -> Result<(), DatabaseError> {
     sqlx::raw_sql(SETTINGS).execute(connection).await.map(drop).map_err(DatabaseError::Distribute)
 }
 
-/// Returns a migration step as Citus takes it: one statement at a time.
+/// Returns a migration step in the form that Citus accepts: one statement at a time.
 ///
 /// The lock timeout is set for the transaction, because only then it applies on other nodes.
 pub(in crate::database) fn one_by_one(mut step: Migration) -> Migration {
@@ -65,7 +65,7 @@ async fn distribute_all(connection: &mut PgConnection, schema: &Schema) -> Resul
     transaction.commit().await
 }
 
-/// Returns the tables that are not distributed, in an order in which they can be.
+/// Returns undistributed tables in a valid distribution order.
 pub(in crate::database) async fn undistributed(
     executor: impl PgExecutor<'_>,
     schema: &Schema,
