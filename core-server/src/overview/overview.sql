@@ -1,8 +1,8 @@
 -- Figures of the company $1 at the time $2, in one row. A case is open unless its status is Resolved, Closed, Rejected, Invalid or
 -- Duplicate (5 to 9). The last of the twelve weeks ends today, UTC.
 --
--- Figures without an index are read in the order of the primary key. The limit exceeds every table, but the planner expects only a part of
--- the rows. So it reads along the key, whatever the statistics say.
+-- Figures without an index are read in primary key order. The limit exceeds every table, but the planner expects only a part of the rows.
+-- So it reads along the key, regardless of statistics.
 with days as materialized (
     select utc_day($2) as today, utc_day($2) - 83 as first_day
 ), times as materialized (

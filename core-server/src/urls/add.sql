@@ -1,5 +1,5 @@
--- Adds URLs of the companies $1. Draws IDs in the order sent, and inserts in the order of companies and hashes, so overlapping statements
--- do not deadlock. If two URLs are equal, inserts the first. $5 is the author of the changes: one element for each URL, or one for all.
+-- Adds URLs of the companies $1. Draws IDs in the order sent, and inserts by company and hash, so overlapping statements do not deadlock.
+-- If two URLs are equal, inserts only the first. $5 is the author of the changes: one element for each URL, or one for all.
 --
 -- Returns the ID of each new URL, or null, in the order sent.
 with input as materialized (

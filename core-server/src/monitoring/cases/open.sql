@@ -1,12 +1,11 @@
--- Opens cases. Locks the URLs of their incidents in the order of their hashes, as all writers of URLs do. Then inserts the cases in the
--- order of their request IDs. The service sets the same dates as for a change of an empty case with the status New: update.sql has the
--- rules.
+-- Opens cases. Locks the URLs of their incidents in hash order, as all writers of URLs do. Then inserts the cases in request ID order. The
+-- service sets the same dates as for a change of an empty case with the status New: update.sql has the rules.
 --
 -- An item also finds a case without a request ID if it has the request ID that an export gives this case ($4 has the case's ID, or 0).
 --
--- Returns the ID of each case, whether it is new, and whether its affiliate exists. Also returns the digest with which an existing case was
--- opened, and the positions of incidents whose URL does not exist. A case is missing if another writer has just used its request ID. The
--- next run finds it.
+-- Returns the ID of each case, whether it is new, and whether its affiliate exists. Also returns the digest that an existing case was
+-- opened with, and the positions of incidents whose URL does not exist. A case is missing if another writer has just used its request ID.
+-- The next run finds it.
 with input as materialized (
     select i.*, a.id as found_affiliate_id, date_trunc('second', now()) as now,
         coalesce(i.case_status_id, 1) as status_id, e.id as existing_id, e.opened_with as existing_opened_with
@@ -36,7 +35,7 @@ with input as materialized (
     select i.*, u.ids as url_ids, u.hashes as url_hashes, u.missing
     from input i
     left join lateral (
-        -- One element for each incident, in the order of the incidents.
+        -- One element for each incident, in incident order.
         select array_agg(u.id order by x.ordinality) as ids, array_agg(u.url_hash order by x.ordinality) as hashes,
             array_agg(x.ordinality order by x.ordinality) filter (where x.incident_type = 1 and u.id is null) as missing
         from unnest(i.incidents) with ordinality x

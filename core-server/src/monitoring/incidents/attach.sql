@@ -1,5 +1,5 @@
--- Locks the case $2, and then the URLs in the order of their hashes. Attaches new incidents until the case has $4. An incident that is
--- already attached gets the given infraction. The case changes only if an incident does.
+-- Locks the case $2, and then the URLs in hash order. Attaches new incidents until the case has $4. An incident that is already attached
+-- gets the given infraction. The case changes only if an incident does.
 --
 -- Returns a row for the case, if it exists. Then a row for each item: its incident, whether the incident changed, whether the URL was
 -- found, and whether the case can have this incident. The incident is missing if another writer has just attached it. The next run finds

@@ -1,5 +1,5 @@
--- Locks the case $2, and then the URLs in the order of their hashes. Removes the incidents that it finds. The case changes only if an
--- incident was removed.
+-- Locks the case $2, and then the URLs in hash order. Removes the incidents that it finds. The case changes only if an incident was
+-- removed.
 --
 -- Returns a row for the case, if it exists. Then a row for each item: its incident, if it was found, and whether it was removed.
 --

@@ -1,5 +1,5 @@
--- Locks the URLs in the order of their hashes. Inserts infractions in the order of their keys, and counts up the revision of each URL that
--- gets one. If two items have the same infraction, both are reported as recorded.
+-- Locks the URLs in hash order. Inserts infractions in key order, and increments the revision of each URL that gets one. If two items have
+-- the same infraction, both are reported as recorded.
 with input as materialized (
     select i.*, u.id as found_url_id, u.found_hash, date_trunc('second', now()) as now
     from unnest($2::infraction_input[]) with ordinality i

@@ -1,5 +1,5 @@
--- Locks the URLs in the order of their hashes, and the existing infractions in the order of their keys. Deletes the infractions, and counts
--- up the revision of each URL that loses one. If two items have the same infraction, both are reported as withdrawn.
+-- Locks the URLs in hash order, and the existing infractions in key order. Deletes the infractions, and increments the revision of each URL
+-- that loses one. If two items have the same infraction, both are reported as withdrawn.
 with input as materialized (
     select i.*, u.id as found_url_id, u.found_hash
     from unnest($2::infraction_input[]) with ordinality i

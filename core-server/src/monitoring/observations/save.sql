@@ -1,8 +1,8 @@
--- Saves observations of different URLs, in the order of the URLs' hashes, which is the order sent.
+-- Saves observations of different URLs in hash order, which is the order sent.
 --
 -- Locks existing URLs before it inserts new ones, both in this order, so overlapping statements do not deadlock. Each step finds its rows
--- by key from the previous step. Existing URLs are written as conflicts of an insert. So no plan joins all URLs of the company, whatever
--- the statistics say. Dates that no text can show become null or the nearest possible date. A new infraction counts up the URL's revision.
+-- by key from the previous step. Existing URLs are written through insert conflicts. So no plan joins all URLs of the company, regardless
+-- of statistics. Dates that no text can show become null or the nearest possible date. A new infraction increments the URL's revision.
 --
 -- Returns the hash of each URL, its ID, and whether it is new. The ID is null if the affiliate is unknown. A URL is missing if another
 -- writer has just inserted it. The next run finds it.
