@@ -2,7 +2,7 @@
 
 use sqlx::{AssertSqlSafe, PgPool};
 pub use storage::{
-    database::{Database, DatabaseError, Jump, Target, connect, jump_ahead, open, target},
+    database::{Database, DatabaseError, Jump, Target, connect, connection_limit, jump_ahead, open, target},
     error::text as error_text,
 };
 

@@ -20,7 +20,7 @@ use compliance_api::{
     v1::{CheckAccessRequest, access_service_client::AccessServiceClient},
 };
 use core_server::{
-    database::{DatabaseError, check_migrated, is_owner, missing_rights},
+    database::{DatabaseError, check_migrated, connection_limit, is_owner, missing_rights},
     doctor::{self, Months},
 };
 use embedded_postgres::{Installation, check_data_dir, has_cluster};
@@ -62,18 +62,15 @@ const CERTIFICATE_EXPIRES_SOON: i64 = 14;
 /// Missing rights that a finding names.
 const NAMED_RIGHTS: usize = 5;
 
-/// Reads the version, whether the server takes writes, and how many connections are free.
+/// Reads the version, whether the server takes writes, and how many of its connections are free.
 const SERVER: &str = "
     select current_setting('server_version'), current_setting('server_version_num')::int,
         not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean,
-        least(
-            current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint
-                - coalesce(current_setting('reserved_connections', true)::bigint, 0)
-                - greatest(0, (select sum(numbackends)::bigint from pg_stat_database)
-                    - (select count(*) from pg_stat_activity
-                       where usename = current_user and application_name = current_setting('application_name'))),
-            (select nullif(rolconnlimit, -1)::bigint from pg_roles where rolname = current_user),
-            (select nullif(datconnlimit, -1)::bigint from pg_database where datname = current_database()))";
+        current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint
+            - coalesce(current_setting('reserved_connections', true)::bigint, 0)
+            - greatest(0, (select sum(numbackends)::bigint from pg_stat_database)
+                - (select count(*) from pg_stat_activity
+                   where usename = current_user and application_name = current_setting('application_name')))";
 
 /// Check what a service needs on this machine: ports, certificates, the database and its connections, permissions, keys, a token, file
 /// descriptors, cores that a gateway calls. With --counts, check the stored data instead.
@@ -327,9 +324,16 @@ async fn ask(args: &DoctorArgs, server: &DatabaseServer, findings: &mut Findings
         findings.add("retention", found, next_step);
     }
     let cores = args.cores.unwrap_or(args.core_url.len().max(1) as u32);
-    let next_step =
-        "raise max_connections, or lower --database-connections; a rolling restart needs connections for one more core";
-    findings.add("connections", connections(args.core.core.database_connections, cores, free), next_step);
+    let of_core = args.core.core.database_connections;
+    let (found, next_step) = match connection_limit(&pool).await?.map(|(owner, limit)| (owner, i64::from(limit))) {
+        Some((owner, limit)) if limit < free => {
+            (connections(of_core, cores, limit, &owner), "raise this limit, or lower --database-connections")
+        }
+        _ => {
+            (connections(of_core, cores, free, "the server"), "raise max_connections, or lower --database-connections")
+        }
+    };
+    findings.add("connections", found, next_step);
     pool.close().await;
     Ok(())
 }
@@ -362,10 +366,12 @@ fn retention(Months { days, missing, overdue }: &Months, expected: Option<i32>) 
     ok(kept)
 }
 
-/// Checks whether there are enough connections for the cores and, during a rolling restart, for one more.
-fn connections(of_core: u32, cores: u32, free: i64) -> Found {
+/// Checks whether there are enough connections for the cores and, during a rolling restart, for one more. `owner` has `free` ones.
+fn connections(of_core: u32, cores: u32, free: i64, owner: &str) -> Found {
     let left = free - i64::from(of_core) * i64::from(cores);
-    let found = format!("{cores} cores × {of_core} connections; the server has {free} left");
+    let found = format!(
+        "{cores} cores × {of_core} connections, and a rolling restart needs those of one more; {owner} has {free} left"
+    );
     ensure!(left >= 0, found);
     warn_if(left < i64::from(of_core), found)
 }

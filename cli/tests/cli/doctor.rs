@@ -1,10 +1,13 @@
 //! `compliance doctor` reports problems of a machine, each with a next step.
 
 use std::{
-    fs,
+    fs::{self, Permissions},
     net::TcpListener,
-    os::unix::fs::{MetadataExt as _, chown},
-    process::Stdio,
+    os::unix::{
+        fs::{MetadataExt as _, PermissionsExt as _, chown},
+        process::CommandExt as _,
+    },
+    process::{Command, Stdio},
 };
 
 use embedded_postgres::{ADMIN_ROLE, Cluster, OWNER_ROLE, SERVICE_ROLE};
@@ -15,7 +18,7 @@ use sqlx::{Connection as _, PgConnection};
 use tokio::runtime::Runtime;
 
 use crate::{
-    common::{DataDir, compliance, migrated, output, start, token},
+    common::{DataDir, GIVEN, Service, compliance, migrated, output, start, token},
     programs::{Programs, SECRET, token as given_token},
 };
 
@@ -204,6 +207,27 @@ fn doctor_finds_unservable_private_databases() {
     found("");
 }
 
+/// Only root can run a program as another user.
+#[test]
+fn data_folders_of_other_users_are_named() {
+    if !Uid::effective().is_root() {
+        return;
+    }
+    let (data, folder) = (DataDir::new(), DataDir::new());
+    for (path, mode) in [(data.path(), 0o700), (folder.path(), 0o755)] {
+        fs::create_dir_all(path).unwrap();
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+    let program = folder.path().join("compliance");
+    fs::copy(env!("CARGO_BIN_EXE_compliance"), &program).unwrap();
+    let mut command = Command::new(program);
+    command.args(["serve", "--data-dir"]).arg(data.path()).uid(65_534).gid(65_534).current_dir("/");
+    let (status, _, log) = output(&mut command);
+    let expected =
+        format!("{} belongs to the user root, but this process runs as the user nobody", data.path().display());
+    assert!(!status.success() && log.contains(&expected), "{status} {log}");
+}
+
 /// Its machine has neither a database nor PostgreSQL.
 #[test]
 fn a_gateway_is_checked_without_a_database() {
@@ -272,6 +296,19 @@ fn doctor_compares_connections_with_the_server() {
     // The server allows 100 connections.
     assert_eq!(found(&["--cores", "5", "--database-connections", "17"]), "warning");
     assert_eq!(found(&["--cores", "6", "--database-connections", "17"]), "problem");
+}
+
+#[test]
+fn low_connection_limits_of_roles_are_named() {
+    let programs = Programs::new();
+    programs.run_as_admin(GIVEN, &format!("alter role {OWNER_ROLE} connection limit 15"));
+    let (status, findings) = doctor(&DataDir::new(), &["--database-url", &programs.database()]);
+    let found = findings.iter().find(|finding| finding["check"] == "connections").unwrap();
+    assert_eq!((status, &found["state"]), (Some(3), &Value::from("problem")), "{findings:#?}");
+    assert!(found["found"].as_str().unwrap().ends_with("the role compliance has 15 left"), "{found}");
+    assert!(found["next_step"].as_str().unwrap().starts_with("raise this limit"), "{found}");
+    let service = Service::start_as(&mut programs.serve(&[]));
+    assert!(service.logged().concat().contains("the role compliance allows fewer connections than this process opens"));
 }
 
 #[test]

@@ -37,7 +37,13 @@ impl Account {
         let owner = match fs::symlink_metadata(cluster_dir) {
             Ok(meta) => Some(Uid::from_raw(meta.uid())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Error::io("look at", cluster_dir)(error)),
+            // The data folder of another user is closed to this one.
+            Err(error) => match cluster_dir.parent().and_then(|dir| Some((dir, fs::metadata(dir).ok()?.uid()))) {
+                Some((data_dir, owner)) if owner != me.as_raw() => {
+                    return Err(of_another_user(data_dir, owner.into(), me));
+                }
+                _ => return Err(Error::io("look at", cluster_dir)(error)),
+            },
         };
         let user = if me.is_root() {
             match owner.filter(|owner| !owner.is_root()) {
@@ -45,11 +51,7 @@ impl Account {
                 None => owner_of_parent(cluster_dir).map_or_else(unprivileged, Ok)?,
             }
         } else if let Some(owner) = owner.filter(|owner| *owner != me) {
-            return Err(Error::Other(format!(
-                "the database in {} belongs to the user ID {owner}, but this process runs as {me}: start it as the same \
-                 user as before, or as root",
-                cluster_dir.display()
-            )));
+            return Err(of_another_user(cluster_dir, owner, me));
         } else {
             named(me)?
         };
@@ -125,6 +127,16 @@ pub(crate) fn grantable(meta: &fs::Metadata) -> bool {
 fn owner_of_parent(path: &Path) -> Option<User> {
     let owner = Uid::from_raw(fs::metadata(path.parent()?).ok()?.uid());
     if owner.is_root() { None } else { named(owner).ok() }
+}
+
+/// Returns the error of a folder whose owner is neither this user nor one that it can become.
+fn of_another_user(dir: &Path, owner: Uid, me: Uid) -> Error {
+    let name = |uid| named(uid).map_or_else(|_| format!("user ID {uid}"), |user| format!("user {}", user.name));
+    let (dir, owner, me) = (dir.display(), name(owner), name(me));
+    Error::Other(format!(
+        "{dir} belongs to the {owner}, but this process runs as the {me}: run it as the {owner} or as root, or choose \
+         another data folder"
+    ))
 }
 
 fn named(uid: Uid) -> Result<User, Error> {

@@ -21,7 +21,7 @@ pub use connections::{Connections, read, retried, short_read};
 pub use error::DatabaseError;
 pub use measure::measure;
 pub use migrate::{check_migrated, migrate};
-pub use open::{Database, connect, open};
+pub use open::{Database, connect, connection_limit, open};
 pub use pool::{BorrowedConnection, Outage};
 pub use restores::{Jump, jump_ahead};
 pub use rows::{End, Fetched, size};

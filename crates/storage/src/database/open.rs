@@ -1,7 +1,7 @@
 //! Opening a database, and what a pooler and Citus change.
 
 use sqlx::{
-    Connection as _, PgPool,
+    Connection as _, PgConnection, PgExecutor, PgPool,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 use tokio::time::timeout;
@@ -16,6 +16,13 @@ use crate::limits::{ACQUIRE_TIMEOUT, POOLER_CHECK_TIMEOUT, START_TIMEOUT};
 
 /// Lock timeout of connections that no caller borrows.
 const NO_LOCK_TIMEOUT: &str = "0";
+
+/// The connection limits of the role and the database, lowest first.
+const CONNECTION_LIMITS: &str = "
+    select 'the role ' || rolname, rolconnlimit from pg_roles where rolname = current_user and rolconnlimit >= 0
+    union all
+    select 'the database ' || datname, datconnlimit from pg_database where datname = current_database() and datconnlimit >= 0
+    order by 2";
 
 /// A database, with a pool of connections.
 #[derive(Clone, Debug)]
@@ -81,6 +88,7 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
     let pool = pool.acquire_timeout(ACQUIRE_TIMEOUT).idle_timeout(START_TIMEOUT);
     let pool = match sessions {
         Sessions::Own => {
+            warn_of_limit(&mut first, connections).await.map_err(DatabaseError::History)?;
             pool.after_connect(move |connection, _| Box::pin(session::set(connection, on_citus, NO_LOCK_TIMEOUT)))
         }
         Sessions::Shared => {
@@ -91,4 +99,23 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
     let _ = timeout(POOLER_CHECK_TIMEOUT, first.close()).await;
     let pool = pool.connect_lazy_with(host.clone());
     Ok(Database { pool, target, sessions, on_citus })
+}
+
+/// Warns if the service may open more connections than the role or the database allows.
+async fn warn_of_limit(connection: &mut PgConnection, connections: u32) -> Result<(), sqlx::Error> {
+    if let Some((owner, limit)) = connection_limit(connection).await?
+        && i64::from(limit) < i64::from(connections)
+    {
+        tracing::warn!(
+            limit,
+            connections,
+            "{owner} allows fewer connections than this process opens: raise its limit, or calls can fail"
+        );
+    }
+    Ok(())
+}
+
+/// Returns the lowest connection limit that the role or the database has, with its owner.
+pub async fn connection_limit(executor: impl PgExecutor<'_>) -> Result<Option<(String, i32)>, sqlx::Error> {
+    sqlx::query_as(CONNECTION_LIMITS).fetch_optional(executor).await
 }
