@@ -1,11 +1,14 @@
 //! What the cells of a workbook refer to: shared texts and number formats.
 
-use std::{collections::HashMap, ops::ControlFlow};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::ControlFlow,
+};
 
 use crate::{
     dates::Epoch,
     error::{FileError, damaged},
-    number_format::NumberFormat,
+    number_format::{NumberFormat, changes_texts},
     row::visible,
     xml::{Node, Parts, attribute},
 };
@@ -20,6 +23,8 @@ pub(crate) struct Book {
     /// The format of each cell style.
     styles: Vec<u32>,
     formats: HashMap<u32, NumberFormat>,
+    /// The formats that show texts in another way.
+    of_texts: HashSet<u32>,
     pub(crate) epoch: Epoch,
     /// Whether the program that wrote the workbook has not computed its formulas.
     pub(crate) is_uncomputed: bool,
@@ -31,8 +36,13 @@ impl Book {
         self.formats.get(self.styles.get(style)?)
     }
 
+    /// Whether a cell style shows texts in another way.
+    pub(crate) fn changes_texts(&self, style: usize) -> bool {
+        self.styles.get(style).is_some_and(|format| self.of_texts.contains(format))
+    }
+
     pub(crate) fn read_styles(&mut self, parts: &mut Parts, path: &str) -> Result<(), FileError> {
-        let Self { styles, formats, .. } = self;
+        let Self { styles, formats, of_texts, .. } = self;
         let (mut is_cell_style, mut is_format) = (false, false);
         parts.read(path, &mut |node| {
             match node {
@@ -44,6 +54,9 @@ impl Book {
                     let code = attribute(element, "formatCode").filter(|code| code.len() <= LONGEST_CODE);
                     if let (Some(number), Some(code)) = (number, code) {
                         formats.insert(number, NumberFormat::of(visible(&code)));
+                        if changes_texts(&code) {
+                            of_texts.insert(number);
+                        }
                     }
                 }
                 Node::Start("cellXfs", _) => is_cell_style = true,

@@ -39,12 +39,11 @@ impl CsvText {
         known: &dyn Fn(&[String]) -> usize,
     ) -> Result<Self, FileError> {
         let encoding = encoding_of(head, options.encoding);
+        let given = encoding_of(&[], options.encoding);
         // Every byte has a meaning in the other encodings.
-        if options.encoding.is_some() && encoding.is_single_byte() && is_utf8(&mut source)? {
-            return Err(FileError::Encoding(format!(
-                "the bytes are UTF-8, not {}: leave the encoding out",
-                encoding.name()
-            )));
+        if given.is_single_byte() && (encoding != given || is_utf8(&mut source)?) {
+            let found = if encoding == given { "UTF-8" } else { encoding.name() };
+            return Err(FileError::Encoding(format!("the file is {found}, not {}: omit the encoding", given.name())));
         }
         source.rewind()?;
         let mut text = Vec::new();

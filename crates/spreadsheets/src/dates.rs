@@ -46,6 +46,7 @@ impl Epoch {
 struct Written<'a> {
     numbers: [u32; 3],
     form: Form,
+    separator: char,
     /// The text after the date.
     time: &'a str,
 }
@@ -80,7 +81,7 @@ impl<'a> Written<'a> {
             }),
             _ => return None,
         };
-        Some(Self { numbers, form, time: time.strip_prefix('T').unwrap_or(time).trim() })
+        Some(Self { numbers, form, separator, time: time.strip_prefix('T').unwrap_or(time).trim() })
     }
 }
 
@@ -130,7 +131,7 @@ impl Dates {
 /// Returns a day without a midnight after it. The form `MM/DD/YYYY` is returned unchanged.
 pub(crate) fn iso_day(text: String) -> String {
     match Written::of(text.trim()) {
-        Some(Written { numbers: [year, month, day], form: Form::Iso, time: after }) if is_midnight(after) => {
+        Some(Written { numbers: [year, month, day], form: Form::Iso, time: after, .. }) if is_midnight(after) => {
             format!("{year:04}-{month:02}-{day:02}")
         }
         _ => text,
@@ -141,18 +142,24 @@ pub(crate) fn iso_day(text: String) -> String {
 #[derive(Default)]
 pub(crate) struct Orders {
     settled: Option<(Order, u64, String)>,
-    open: Option<(u64, String)>,
+    /// The separator of the settled date.
+    separator: Option<char>,
+    /// The first date of each separator that can be two dates.
+    open: Vec<(char, u64, String)>,
 }
 
 impl Orders {
     /// Reads a cell. Fails if its date contradicts an earlier one.
     pub(crate) fn see(&mut self, line: u64, cell: &str) -> Result<(), FileError> {
         let cell = cell.trim();
-        let Some(Written { numbers: [one, two, _], form: Form::LongYear(order), .. }) = Written::of(cell) else {
+        let Some(Written { numbers: [one, two, _], form: Form::LongYear(order), separator, .. }) = Written::of(cell)
+        else {
             return Ok(());
         };
         match (order, &self.settled) {
-            (Some(order), None) => self.settled = Some((order, line, cell.to_owned())),
+            (Some(order), None) => {
+                (self.settled, self.separator) = (Some((order, line, cell.to_owned())), Some(separator));
+            }
             (Some(order), Some((other, first_line, first))) if order != *other => {
                 return Err(FileError::Dates(format!(
                     "{first} on line {first_line} has the {} first, and {cell} on line {line} the {}: write the dates of the file as \
@@ -162,19 +169,24 @@ impl Orders {
                 )));
             }
             // Swapping day and month gives another date.
-            (None, _) if self.open.is_none() && one != two && one.max(two) <= 12 => {
-                self.open = Some((line, cell.to_owned()));
+            (None, _) if one != two && one.max(two) <= 12 && self.open.iter().all(|open| open.0 != separator) => {
+                self.open.push((separator, line, cell.to_owned()));
             }
             _ => {}
         }
         Ok(())
     }
 
-    /// Returns the order of all dates. Fails if none of them shows it.
+    /// Returns the order of all dates. Fails if no date with the same separator shows it.
     pub(crate) fn order(self) -> Result<Order, FileError> {
-        match (self.settled, self.open) {
-            (Some((order, ..)), _) => Ok(order),
-            (None, Some((line, cell))) => Err(FileError::Dates(format!(
+        let Self { settled, separator, open } = self;
+        match (settled, open.into_iter().find(|open| Some(open.0) != separator)) {
+            (Some((order, ..)), None) => Ok(order),
+            (Some((_, first_line, first)), Some((_, line, cell))) => Err(FileError::Dates(format!(
+                "{cell} on line {line} can be two dates, and {first} on line {first_line} has other separators: choose dmy (the day is \
+                 first) or mdy (the month is first), or write it as YYYY-MM-DD"
+            ))),
+            (None, Some((_, line, cell))) => Err(FileError::Dates(format!(
                 "{cell} on line {line} can be two dates, and no other date of the file says which: choose dmy (the day is first) or mdy \
                  (the month is first), or write it as YYYY-MM-DD"
             ))),

@@ -4,14 +4,17 @@
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NumberFormat {
     /// The number itself.
-    General,
+    General {
+        /// The number of formats. The second is for negative numbers, and the third for zero.
+        sections: usize,
+    },
     Date,
     Time,
     /// Digits among other characters, such as `00000`.
     Digits {
         /// The format of positive numbers.
         tokens: Vec<Token>,
-        /// The number of formats. The second is for negative numbers, and the third for zero.
+        /// See [`Self::General`].
         sections: usize,
     },
     /// Something else, such as a percentage.
@@ -29,7 +32,30 @@ pub(crate) enum Token {
     Literal(char),
 }
 
+/// Whether a format shows texts in another way: in its last section of four, or in its only one.
+pub(crate) fn changes_texts(code: &str) -> bool {
+    let (mut sections, mut section) = (Vec::new(), String::new());
+    let mut characters = code.chars();
+    while let Some(next) = characters.next() {
+        match next {
+            // A literal.
+            '"' => section.extend(characters.by_ref().take_while(|next| *next != '"').map(|_| 'x')),
+            '\\' => section.extend(characters.next().map(|_| 'x')),
+            '_' | '*' => drop(characters.next()),
+            // Colors and currencies.
+            '[' => drop(characters.by_ref().find(|next| *next == ']')),
+            ';' => sections.push(std::mem::take(&mut section)),
+            next => section.push(next),
+        }
+    }
+    sections.push(section);
+    let is_of_texts = sections.len() == 4 || sections.last().is_some_and(|last| last.contains('@'));
+    is_of_texts && sections.last().is_some_and(|last| last.trim() != "@")
+}
+
 impl NumberFormat {
+    pub(crate) const GENERAL: Self = Self::General { sections: 1 };
+
     /// Returns the format with a number that all workbooks have.
     pub(crate) fn built_in(number: u32) -> Self {
         match number {
@@ -42,24 +68,26 @@ impl NumberFormat {
             164.. => Self::Other(format!("{number}, which the workbook lacks")),
             1 | 3 | 37 | 38 | 41 | 42 => Self::of("0"),
             2 | 4 | 39 | 40 | 43 | 44 => Self::of("0.00"),
-            _ => Self::General,
+            _ => Self::GENERAL,
         }
     }
 
     /// Returns the format with a code.
     pub(crate) fn of(code: &str) -> Self {
         if code.is_empty() {
-            return Self::General;
+            return Self::GENERAL;
         }
         let (mut tokens, mut letters) = (Vec::new(), String::new());
         let mut characters = code.chars();
-        let mut is_other = false;
+        let (mut is_other, mut depends) = (false, false);
         while let Some(next) = characters.next() {
             match next {
                 '"' => tokens.extend(characters.by_ref().take_while(|next| *next != '"').map(Token::Literal)),
                 '\\' => tokens.extend(characters.next().map(Token::Literal)),
-                // A space as wide as a character, and a character that fills the cell.
-                '_' | '*' => drop(characters.next()),
+                // A space as wide as a character.
+                '_' => drop(characters.next()),
+                // A character that fills the cell.
+                '*' => depends |= characters.next().is_some_and(|fill| fill != ' '),
                 '[' => {
                     let inner: String = characters.by_ref().take_while(|next| *next != ']').collect();
                     match inner.to_ascii_lowercase().as_bytes() {
@@ -69,7 +97,7 @@ impl NumberFormat {
                             tokens.extend(currency.chars().map(Token::Literal));
                         }
                         // A condition.
-                        [b'<' | b'>' | b'=', ..] => is_other = true,
+                        [b'<' | b'>' | b'=', ..] => depends = true,
                         _ => {}
                     }
                 }
@@ -78,7 +106,12 @@ impl NumberFormat {
                 '0' => tokens.push(Token::Zero),
                 '#' | '?' => tokens.push(Token::Digit),
                 '.' => tokens.push(Token::Point),
-                ',' => is_other |= !has_digit_after(characters.as_str()),
+                ',' => {
+                    // A comma after the last digit divides by a thousand.
+                    let rest = characters.as_str().trim_start_matches(',');
+                    is_other |= !rest.starts_with(['0', '#', '?']);
+                    characters = rest.chars();
+                }
                 'E' | 'e' => {
                     is_other = true;
                     letters.push('e');
@@ -91,9 +124,11 @@ impl NumberFormat {
                 next => tokens.push(Token::Literal(next)),
             }
         }
+        let sections = code.split(';').count();
         // Without the spaces and colors around it.
-        if tokens == [Token::Literal('@')] || letters == "general" && tokens.len() == "gnral".len() {
-            return Self::General;
+        let is_general = tokens == [Token::Literal('@')] || letters == "general" && tokens.len() == "gnral".len();
+        if is_general && !depends {
+            return Self::General { sections };
         }
         let has_digits = tokens.iter().any(|token| matches!(token, Token::Zero | Token::Digit));
         // Seconds can have decimals, as digits.
@@ -103,8 +138,7 @@ impl NumberFormat {
         if letters.contains(['h', 's']) {
             return Self::Time;
         }
-        let sections = code.split(';').count();
-        if is_other || !has_digits || !letters.is_empty() {
+        if is_other || depends || !has_digits || !letters.is_empty() {
             Self::Other(code.to_owned())
         } else {
             Self::Digits { tokens, sections }
@@ -113,13 +147,16 @@ impl NumberFormat {
 
     /// Returns what the cell shows, without separators between digits; the reason if the number itself cannot be told from that.
     pub(crate) fn show(&self, number: f64) -> Result<String, String> {
-        let number = with_15_digits(number);
+        // Without the sign of zero.
+        let number = with_15_digits(number) + 0.0;
         let plain = number.to_string();
         let tokens = match self {
-            Self::General => return Ok(plain),
-            Self::Digits { sections, .. } if number < 0.0 && *sections > 1 || number == 0.0 && *sections > 2 => {
+            Self::General { sections } | Self::Digits { sections, .. }
+                if number < 0.0 && *sections > 1 || number == 0.0 && *sections > 2 =>
+            {
                 return Err(format!("has {plain}, which its format can show in another way"));
             }
+            Self::General { .. } => return Ok(plain),
             Self::Digits { tokens, .. } => tokens,
             Self::Date => return Err(format!("has {plain}, which is not a date that a spreadsheet can show")),
             Self::Time => return Err("shows a time without a date".to_owned()),
@@ -128,7 +165,8 @@ impl NumberFormat {
         let (whole, decimals) = plain.split_once('.').unwrap_or((&plain, ""));
         let point = tokens.iter().position(|token| *token == Token::Point).unwrap_or(tokens.len());
         let shown_decimals = tokens[point..].iter().filter(|token| matches!(token, Token::Zero | Token::Digit)).count();
-        if decimals.len() > shown_decimals {
+        let least = tokens[point..].iter().filter(|token| **token == Token::Zero).count();
+        if !(least..=shown_decimals).contains(&decimals.len()) {
             return Err(format!("shows {plain} with {shown_decimals} decimals"));
         }
         let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("-", whole));
@@ -161,14 +199,9 @@ pub(crate) fn with_15_digits(number: f64) -> f64 {
     format!("{number:.14e}").parse().unwrap_or(number)
 }
 
-/// Whether a digit follows in this part of a format. A comma after the last digit divides by a thousand.
-fn has_digit_after(rest: &str) -> bool {
-    rest.trim_start_matches(',').starts_with(['0', '#', '?'])
-}
-
 #[cfg(test)]
 mod tests {
-    use super::NumberFormat;
+    use super::{NumberFormat, changes_texts};
 
     #[test]
     fn numbers_are_shown_as_their_format_says() {
@@ -181,7 +214,6 @@ mod tests {
             ("00000", 501.0, "00501"),
             ("00000", 123_456.0, "123456"),
             ("#,##0", 1_234_567.0, "1234567"),
-            ("#,##0.00", 1001.0, "1001"),
             ("000\\-00\\-0000", 12_345_678.0, "012-34-5678"),
             ("00000-0000", 80_000_012.0, "08000-0012"),
             ("\"A-\"000", 7.0, "A-007"),
@@ -192,10 +224,34 @@ mod tests {
         ] {
             assert_eq!(NumberFormat::of(code).show(number).as_deref(), Ok(shown), "{code}");
         }
-        for (code, number) in
-            [("0", 12.6), ("0%", 0.5), ("0,", 12_000.0), ("0.00E+00", 5.0), ("# ?/?", 0.5), ("[<=9]0;00", 7.0)]
-        {
+        for (code, number) in [
+            ("0", 12.6),
+            ("0%", 0.5),
+            ("0,", 12_000.0),
+            ("0.00E+00", 5.0),
+            ("# ?/?", 0.5),
+            ("[<=9]0;00", 7.0),
+            ("0.00", 1.1),
+            ("#,##0.00", 1001.0),
+            ("General;(General)", -5.0),
+            ("[<10]General;\"many\"", 50.0),
+            ("*0#####", 17.0),
+        ] {
             assert!(NumberFormat::of(code).show(number).is_err(), "{code}");
+        }
+        assert_eq!(NumberFormat::of("General;(General)").show(5.0).as_deref(), Ok("5"));
+        assert_eq!(NumberFormat::of("General").show(-0.0).as_deref(), Ok("0"));
+    }
+
+    #[test]
+    fn formats_that_change_texts_are_recognized() {
+        for code in ["\"A-\"@", "0;-0;0;\"A-\"@", ";;;", "@@", "0;0;0;\"hidden\""] {
+            assert!(changes_texts(code), "{code}");
+        }
+        for code in
+            ["", "General", "00000", "@", "_(@_)", "[Red]@", "_(* #,##0_);_(* (#,##0);_(* \"-\"_);_(@_)", "0;-0;\";@\""]
+        {
+            assert!(!changes_texts(code), "{code}");
         }
     }
 

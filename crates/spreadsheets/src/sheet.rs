@@ -1,6 +1,6 @@
 //! The rows of a sheet, as its cells show them.
 
-use std::ops::ControlFlow;
+use std::{collections::BTreeMap, ops::ControlFlow};
 
 use quick_xml::events::BytesStart;
 
@@ -14,12 +14,18 @@ use crate::{
     xml::{Node, attribute, flag},
 };
 
+/// Why a cell with a formula cannot be read.
+const WITHOUT_RESULT: &str = "has a formula without a result; open the workbook in a spreadsheet program and save it";
 /// The smallest number whose digits a spreadsheet does not all keep.
 const FIRST_INEXACT: f64 = 1e15;
 /// The smallest number whose digits all count, decimals included. Smaller ones are read as spreadsheets show them, with 15 digits.
 const FIRST_LONG: f64 = 1e9;
-/// Maximum number of merged ranges. Every row is compared with the ranges that it is in.
+/// Maximum number of merged ranges.
 const MOST_RANGES: usize = 100_000;
+/// Maximum number of cells with results of array formulas.
+const MOST_RESULTS: u64 = 1_000_000;
+/// Maximum size of the texts of all cells, as a multiple of the size of the unpacked parts. Cells can share texts.
+const SHARED: u64 = 4;
 
 /// Reads the part of a sheet.
 pub(crate) struct Sheet<'s> {
@@ -30,7 +36,13 @@ pub(crate) struct Sheet<'s> {
     cells: Vec<Cell>,
     /// The size of the texts of the row, in bytes. Every cell can share a long text.
     row_length: u64,
+    /// How many bytes the texts of the other cells may have.
+    left: u64,
     cell: RawCell,
+    /// The columns with results of array formulas, and the last row with one.
+    arrays: BTreeMap<usize, u64>,
+    /// The number of cells with results of array formulas.
+    results: u64,
     /// Whether texts are the value of a cell.
     is_value: bool,
     /// Whether texts are shown beside or instead of the value.
@@ -52,9 +64,13 @@ struct RawCell {
 }
 
 impl<'s> Sheet<'s> {
-    pub(crate) fn new(book: &'s Book) -> Self {
+    /// `unpacked` is the maximum size of the unpacked parts, in bytes.
+    pub(crate) fn new(book: &'s Book, unpacked: u64) -> Self {
         Self {
             book,
+            left: unpacked * SHARED,
+            arrays: BTreeMap::new(),
+            results: 0,
             row: 0,
             column: 0,
             cells: Vec::new(),
@@ -73,7 +89,7 @@ impl<'s> Sheet<'s> {
         match node {
             Node::Start("row", element) => self.begin_row(element)?,
             Node::Start("c", element) => self.begin_cell(element)?,
-            Node::Start("f", _) => self.cell.has_formula = true,
+            Node::Start("f", element) => self.begin_formula(element)?,
             Node::Start("rPh" | "Fallback", _) => self.is_beside = true,
             Node::End("rPh" | "Fallback") => self.is_beside = false,
             Node::Start("v", _) => (self.is_value, self.cell.values) = (true, self.cell.values + 1),
@@ -82,8 +98,11 @@ impl<'s> Sheet<'s> {
             Node::Text(text) if self.is_value => self.cell.value.push_str(text),
             Node::End("v" | "t") => self.is_value = false,
             Node::End("c") => self.end_cell()?,
-            Node::End("row") if !self.cells.is_empty() => {
-                return each(RawRow { line: self.row, width: None, cells: std::mem::take(&mut self.cells) });
+            Node::End("row") => {
+                self.end_arrays();
+                if !self.cells.is_empty() {
+                    return each(RawRow { line: self.row, width: None, cells: std::mem::take(&mut self.cells) });
+                }
             }
             Node::Start("mergeCell", element) => self.merge(element)?,
             Node::End("worksheet") => self.is_read = true,
@@ -96,7 +115,7 @@ impl<'s> Sheet<'s> {
     pub(crate) fn finish(self) -> Option<(Merges, u64)> {
         let mut ranges = self.ranges;
         ranges.sort_by_key(|range| range.rows.0);
-        self.is_read.then_some((Merges { ranges, next: 0, open: Vec::new() }, self.hidden_rows))
+        self.is_read.then_some((Merges { ranges, ..Merges::default() }, self.hidden_rows))
     }
 
     fn begin_row(&mut self, element: &BytesStart<'_>) -> Result<(), FileError> {
@@ -107,9 +126,39 @@ impl<'s> Sheet<'s> {
         if number <= self.row || number > 1 << 20 {
             return Err(damaged(format_args!("the row {number} follows the row {}", self.row)));
         }
+        self.arrays.retain(|_, last| *last >= number);
         self.hidden_rows += u64::from(flag(element, "hidden"));
         (self.row, self.column, self.row_length) = (number, 0, 0);
         Ok(())
+    }
+
+    /// The cells of an array formula below and beside its first have only results, or nothing.
+    fn begin_formula(&mut self, element: &BytesStart<'_>) -> Result<(), FileError> {
+        self.cell.has_formula = true;
+        let kind = attribute(element, "t").unwrap_or_default();
+        let range = attribute(element, "ref").filter(|_| kind == "array" || kind == "dataTable");
+        let Some(range) = range.and_then(|name| Range::of(&name)) else { return Ok(()) };
+        self.results += range.size();
+        if self.results > MOST_RESULTS {
+            return Err(FileError::Limit(format!("the sheet has more than {MOST_RESULTS} cells with array formulas")));
+        }
+        for column in range.columns.0..=range.columns.1 {
+            let last = self.arrays.entry(column).or_default();
+            *last = range.rows.1.max(*last);
+        }
+        Ok(())
+    }
+
+    /// Adds the cells that array formulas lack in this row.
+    fn end_arrays(&mut self) {
+        let written = self.cells.len();
+        for column in self.arrays.keys() {
+            if self.cells[..written].binary_search_by_key(column, |cell| cell.column).is_err() {
+                let kind = CellKind::Unreadable(WITHOUT_RESULT.to_owned());
+                self.cells.push(Cell { column: *column, text: String::new(), kind });
+            }
+        }
+        self.cells.sort_by_key(|cell| cell.column);
     }
 
     fn begin_cell(&mut self, element: &BytesStart<'_>) -> Result<(), FileError> {
@@ -124,8 +173,9 @@ impl<'s> Sheet<'s> {
             return Err(damaged(format_args!("the row {} has more than {WIDEST_ROW} cells", self.row)));
         }
         let cell = &mut self.cell;
-        (cell.values, cell.has_inline, cell.has_formula, self.is_value) = (0, false, false, false);
+        (cell.values, cell.has_inline, self.is_value) = (0, false, false);
         cell.value.clear();
+        cell.has_formula = self.arrays.contains_key(&self.column);
         cell.style = attribute(element, "s").map_or(Some(0), |style| style.parse().ok());
         cell.kind = attribute(element, "t").unwrap_or_default();
         Ok(())
@@ -140,9 +190,7 @@ impl<'s> Sheet<'s> {
         let is_misplaced = if is_inline { self.cell.values > 0 } else { self.cell.has_inline || self.cell.values > 1 };
         let unreadable = |reason: String| (value.clone(), CellKind::Unreadable(reason));
         let (text, kind) = if self.cell.has_formula && (self.book.is_uncomputed || value.is_empty() && !is_text) {
-            unreadable(
-                "has a formula without a result; open the workbook in a spreadsheet program and save it".to_owned(),
-            )
+            unreadable(WITHOUT_RESULT.to_owned())
         } else if is_misplaced {
             unreadable(
                 "has its value where programs do not look; open the workbook in a spreadsheet program and save it"
@@ -153,6 +201,8 @@ impl<'s> Sheet<'s> {
                 "e" if value.is_empty() => {
                     unreadable("has an error of a formula; correct it in the spreadsheet".to_owned())
                 }
+                // The result of a formula.
+                _ if value.is_empty() && self.cell.has_formula => (value, CellKind::Text),
                 _ if value.is_empty() => return Ok(()),
                 "s" => {
                     let text = value.trim().parse().ok().and_then(|index| self.book.texts.get(index));
@@ -177,12 +227,21 @@ impl<'s> Sheet<'s> {
                 kind => unreadable(format!("has the unknown kind {kind:?}")),
             }
         };
+        let is_changed = matches!(kind, CellKind::Text) && !text.is_empty();
+        let kind = if is_changed && self.cell.style.is_some_and(|style| self.book.changes_texts(style)) {
+            CellKind::Unreadable("shows a text in another way, by its format; enter the whole text".to_owned())
+        } else {
+            kind
+        };
         self.row_length += text.len() as u64;
         if self.row_length > LONGEST_ROW {
             let limit = LONGEST_ROW >> 20;
             return Err(FileError::Limit(format!("the texts of the row {} are longer than {limit} MiB", self.row)));
         }
-        if !text.is_empty() || matches!(kind, CellKind::Unreadable(_)) {
+        self.left = self.left.checked_sub(text.len() as u64).ok_or_else(|| {
+            FileError::Limit("the cells of the sheet share texts that are too long: divide the file".to_owned())
+        })?;
+        if !text.is_empty() || self.cell.has_formula || matches!(kind, CellKind::Unreadable(_)) {
             self.cells.push(Cell { column, text, kind });
         }
         Ok(())
@@ -191,7 +250,7 @@ impl<'s> Sheet<'s> {
     /// Returns what a cell shows for a number.
     fn number(&self, number: f64) -> (String, CellKind) {
         let format = match self.cell.style {
-            Some(0) => Some(self.book.format(0).unwrap_or(&NumberFormat::General)),
+            Some(0) => Some(self.book.format(0).unwrap_or(&NumberFormat::GENERAL)),
             style => style.and_then(|style| self.book.format(style)),
         };
         let Some(format) = format else {
@@ -216,12 +275,8 @@ impl<'s> Sheet<'s> {
 
     fn merge(&mut self, element: &BytesStart<'_>) -> Result<(), FileError> {
         let name = attribute(element, "ref").unwrap_or_default();
-        let range = name.split_once(':').and_then(|(first, last)| Some((position(first)?, position(last)?)));
-        let range = range.filter(|(first, last)| first.0 <= last.0 && first.1 <= last.1);
-        let Some(((first_column, first_row), (last_column, last_row))) = range else {
-            return Err(damaged(format_args!("the merged range {name:?} does not exist")));
-        };
-        self.ranges.push(Range { rows: (first_row, last_row), columns: (first_column, last_column) });
+        let range = Range::of(&name);
+        self.ranges.push(range.ok_or_else(|| damaged(format_args!("the merged range {name:?} does not exist")))?);
         if self.ranges.len() > MOST_RANGES {
             return Err(FileError::Limit(format!("the sheet has more than {MOST_RANGES} merged ranges")));
         }
@@ -263,11 +318,26 @@ fn unescaped(text: &str) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// Merged cells. Only the first has a value.
+/// A range of cells. Only the first has a value or a formula.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     rows: (u64, u64),
     columns: (usize, usize),
+}
+
+impl Range {
+    /// Returns the range with a name, such as `C2:C4` or `C2`.
+    fn of(name: &str) -> Option<Self> {
+        let (first, last) = name.split_once(':').unwrap_or((name, name));
+        let (first, last) = (position(first)?, position(last)?);
+        let range = Self { rows: (first.1, last.1), columns: (first.0, last.0) };
+        (first.0 <= last.0 && first.1 <= last.1).then_some(range)
+    }
+
+    /// The number of cells.
+    fn size(&self) -> u64 {
+        (self.rows.1 - self.rows.0 + 1) * (self.columns.1 - self.columns.0 + 1) as u64
+    }
 }
 
 /// The merged ranges of a sheet. Rows are asked for in their order.
@@ -279,9 +349,19 @@ pub(crate) struct Merges {
     next: usize,
     /// The ranges that contain the current row.
     open: Vec<Range>,
+    /// Maximum number of these ranges, unless they overlap.
+    most: usize,
 }
 
 impl Merges {
+    /// Forgets the ranges without any of these columns, which are in order. So few ranges contain a row.
+    pub(crate) fn keep(&mut self, columns: &[usize]) {
+        let first_in =
+            |range: &Range| columns.get(columns.partition_point(|column| *column < range.columns.0)).copied();
+        self.ranges.retain(|range| first_in(range).is_some_and(|column| column <= range.columns.1));
+        self.most = columns.len();
+    }
+
     pub(crate) fn restart(&mut self) {
         self.next = 0;
         self.open.clear();
@@ -294,7 +374,7 @@ impl Merges {
             self.open.extend(Some(*range).filter(|range| range.rows.1 >= row));
             self.next += 1;
         }
-        if self.open.len() > WIDEST_ROW { Err(damaged("merged ranges overlap")) } else { Ok(()) }
+        if self.open.len() > self.most { Err(damaged("merged ranges overlap")) } else { Ok(()) }
     }
 
     /// Returns the name of the range that hides a cell of the current row.

@@ -1,6 +1,11 @@
 //! Tables: columns below a row of headings, in CSV or in a workbook.
 
-use std::{collections::HashSet, marker::PhantomData, mem::take, ops::ControlFlow};
+use std::{
+    collections::{BTreeSet, HashSet},
+    marker::PhantomData,
+    mem::take,
+    ops::ControlFlow,
+};
 
 use compliance_api::{csv_cell::Escape, description::Field, v1::Format};
 use encoding_rs::WINDOWS_1252;
@@ -19,31 +24,48 @@ use crate::{
     source::Source,
 };
 
-/// What a spreadsheet shows instead of a value that it cannot compute.
-const ERRORS: [&str; 13] = [
-    "#N/A",
-    "#REF!",
-    "#VALUE!",
-    "#DIV/0!",
-    "#NAME?",
-    "#NUM!",
-    "#NULL!",
-    "#SPILL!",
-    "#CALC!",
-    "#ERROR!",
-    "#FIELD!",
-    "#GETTING_DATA",
-    "#BLOCKED!",
-];
+/// What a spreadsheet shows instead of a value that it cannot compute, in several languages. Most others end in `!` or `?`.
+const ERRORS: [&str; 7] = ["#N/A", "#NV", "#N/D", "#N/V", "#I/T", "#Н/Д", "#GETTING_DATA"];
 /// Signs of Windows-1252 that are not between two letters. In their places, MS-DOS has letters.
-const NOT_IN_WORDS: &str = "€‚„†‡ˆ‰‹“”˜›";
+const NOT_IN_WORDS: &str = "€‚„†‡ˆ‰‹“”˜›¡¢£¤¥•¦§¶";
 /// Those of them that are not behind a letter either.
-const NOT_IN_OR_AFTER_WORDS: &str = "‚„ˆ˜";
+const NOT_IN_OR_AFTER_WORDS: &str = "‚„ˆ˜¡¢¤•";
+/// Maximum length of a heading, in characters. Further characters of a cell are not compared.
+const LONGEST_HEADING: usize = 200;
 /// Maximum number of notes about repeated headings.
 const MOST_NOTES: usize = 20;
-/// How a row below the records begins.
-const TOTALS: [&str; 10] =
-    ["total", "totals", "grandtotal", "subtotal", "sum", "summe", "gesamt", "gesamtsumme", "totale", "totalgeneral"];
+/// The first or last word of a row with totals, in several languages.
+const TOTALS: [&str; 29] = [
+    "total",
+    "totals",
+    "subtotal",
+    "subtotals",
+    "grandtotal",
+    "sum",
+    "count",
+    "average",
+    "summe",
+    "gesamt",
+    "gesamtsumme",
+    "gesamtergebnis",
+    "ergebnis",
+    "zwischensumme",
+    "teilergebnis",
+    "anzahl",
+    "totale",
+    "totalgeneral",
+    "suma",
+    "soma",
+    "somme",
+    "totaal",
+    "subtotaal",
+    "razem",
+    "toplam",
+    "итого",
+    "всего",
+    "合計",
+    "总计",
+];
 
 /// A table whose headings are known.
 pub struct Table<R> {
@@ -59,8 +81,6 @@ pub struct Table<R> {
 #[expect(clippy::struct_excessive_bools, reason = "a file has each property, or not")]
 struct Plan {
     header: Header,
-    /// The line of totals below the records.
-    totals_line: Option<u64>,
     last_line: u64,
     ends_in_line_end: bool,
     /// Whether line breaks seem to divide rows.
@@ -98,7 +118,12 @@ impl<R: TableRecord> Table<R> {
                 _ => error,
             });
         };
-        let Scan { orders, rows, last_line, is_total, is_broken, mut notes, .. } = scan;
+        let Scan { orders, rows, last_line, is_broken, unnamed, mut notes, .. } = scan;
+        if !unnamed.is_empty() {
+            let columns = unnamed.iter().map(|column| format!("{} ({})", column + 1, column_name(*column)));
+            let columns = columns.collect::<Vec<_>>().join(", ");
+            notes.push(format!("ignored, because they have no heading: columns {columns}"));
+        }
         let names = &header.names;
         let order = options.dates.map_or_else(|| orders.order(), Ok)?;
         let read_only: Vec<&str> =
@@ -114,6 +139,8 @@ impl<R: TableRecord> Table<R> {
             }
             File::Workbook(workbook) => {
                 merges = take(&mut workbook.merges);
+                let columns = header.columns.iter().enumerate().filter(|(_, field)| field.is_some());
+                merges.keep(&columns.map(|(column, _)| column).collect::<Vec<_>>());
                 if !workbook.others.is_empty() {
                     let others = workbook.others.join(", ");
                     notes.push(format!("only the sheet {:?} is read; ignored: {others}", workbook.sheet));
@@ -127,7 +154,6 @@ impl<R: TableRecord> Table<R> {
         let plan = Plan {
             is_exact,
             header,
-            totals_line: Some(last_line).filter(|_| is_total && !is_exact),
             last_line,
             ends_in_line_end,
             is_broken,
@@ -190,14 +216,16 @@ struct Header {
 impl Header {
     /// Whether a row repeats the headings, as in files that were joined.
     fn is_repeated(&self, row: &RawRow) -> bool {
-        self.keys.iter().enumerate().all(|(column, heading)| key(row.text(column)) == *heading)
+        self.keys.iter().enumerate().all(|(column, heading)| key(start(row.text(column))) == *heading)
     }
 
-    /// Whether a row has only headings, but not those of the table, as in files that were joined.
+    /// Whether a row has headings, but not those of the table, as in files that were joined. Its first cells do, and most of its cells.
     fn has_others(&self, row: &RawRow) -> bool {
-        let mut cells =
-            row.cells.iter().filter(|cell| !cell.is_blank()).map(|cell| self.possible.contains(&key(&cell.text)));
-        cells.next() == Some(true) && cells.next() == Some(true) && cells.all(|is_heading| is_heading)
+        let cells = || row.cells.iter().filter(|cell| !cell.is_blank());
+        let is_heading = |cell: &&Cell| self.possible.contains(&key(start(&cell.text)));
+        cells().count() > 1
+            && cells().take(2).all(|cell| is_heading(&cell))
+            && cells().filter(is_heading).count() * 2 > cells().count()
     }
 
     /// Whether the cells of a row above the headings can be a record.
@@ -224,9 +252,8 @@ struct Scan {
     narrow: Option<usize>,
     is_broken: bool,
     last_line: u64,
-    /// Whether the last row has totals.
-    is_total: bool,
-    has_unnamed: bool,
+    /// The columns without a heading that have cells.
+    unnamed: BTreeSet<usize>,
     notes: Vec<String>,
 }
 
@@ -255,7 +282,7 @@ impl Scan {
             )));
         }
         self.rows += 1;
-        (self.last_line, self.is_total) = (row.line, is_total(row));
+        self.last_line = row.line;
         if self.rows > options.limits.rows {
             return Err(FileError::Limit(format!(
                 "the file has more than {} rows below the headings",
@@ -274,11 +301,9 @@ impl Scan {
             if options.dates.is_none() && target.is_some_and(is_date) && matches!(cell.kind, CellKind::Text) {
                 self.orders.see(row.line, visible(&cell.text))?;
             }
-            let has_heading = header.names.get(cell.column).is_some_and(|name| !name.is_empty());
-            if !has_heading && !self.has_unnamed && header.width.is_none_or(|width| cell.column < width) {
-                self.has_unnamed = true;
-                let name = column_name(cell.column);
-                self.notes.push(format!("ignored, because it has no heading: column {} ({name})", cell.column + 1));
+            let has_heading = header.names.get(cell.column).is_some_and(|name| !is_unnamed(name));
+            if !has_heading && self.unnamed.len() < MOST_NOTES && header.width.is_none_or(|width| cell.column < width) {
+                self.unnamed.insert(cell.column);
             }
         }
         Ok(ControlFlow::Continue(()))
@@ -292,7 +317,7 @@ impl Scan {
         options: &Options,
     ) -> Result<bool, FileError> {
         let last = row.cells.iter().rfind(|cell| !cell.is_blank()).map_or(0, |cell| cell.column + 1);
-        let names: Vec<String> = (0..last).map(|column| row.text(column).to_owned()).collect();
+        let names: Vec<String> = (0..last).map(|column| start(row.text(column)).to_owned()).collect();
         let limit = options.limits.columns;
         if self.header.is_none() && names.iter().filter(|name| !is_unnamed(name)).count() > limit {
             return Err(FileError::Limit(format!("the file has more than {limit} columns with a heading")));
@@ -349,15 +374,32 @@ impl Scan {
     }
 }
 
-/// Whether a row has totals of the rows above: a word, and numbers behind it.
+/// Returns the beginning of a cell, which is enough to compare it with a heading.
+fn start(text: &str) -> &str {
+    text.char_indices().nth(LONGEST_HEADING).map_or(text, |(end, _)| &text[..end])
+}
+
+/// Whether a row has totals of the rows above: a text with a word such as `Total`, and only numbers behind it.
 fn is_total(row: &RawRow) -> bool {
     let mut cells = row.cells.iter().filter(|cell| !cell.is_blank());
-    let text = cells.next().map_or("", |cell| visible(&cell.text));
-    let (word, number) = text.split_at(text.find(|next: char| next.is_ascii_digit()).unwrap_or(text.len()));
+    let text = start(cells.next().map_or("", |cell| visible(&cell.text)));
     // IDs such as SUM100 and TOTAL-7 have their number beside the word.
-    let is_apart = number.is_empty() || word.ends_with(|next: char| next.is_whitespace() || ":=".contains(next));
-    let is_number = |text: &str| !text.contains(char::is_alphabetic);
-    is_apart && is_number(number) && TOTALS.contains(&letters(word).as_str()) && cells.all(|cell| is_number(&cell.text))
+    let is_word =
+        |word: &str| !word.contains(|next: char| next.is_ascii_digit()) && TOTALS.contains(&letters(word).as_str());
+    let mut words = text.split_whitespace().filter(|word| word.contains(char::is_alphabetic));
+    let is_named = words.next().is_some_and(is_word) || words.next_back().is_some_and(is_word);
+    is_named && cells.all(|cell| !cell.text.contains(char::is_alphabetic))
+}
+
+/// Whether a text is what a spreadsheet shows for an error, or for a number in a narrow column.
+fn is_error(text: &str) -> bool {
+    let is_filled = text.len() > 2 && text.bytes().all(|byte| byte == b'#');
+    let of_calc = text
+        .strip_prefix("Err:")
+        .is_some_and(|code| !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_sign = |next: char| !next.is_lowercase() && !next.is_whitespace();
+    let is_named = text.len() > 2 && text.starts_with('#') && text.ends_with(['!', '?']) && text.chars().all(is_sign);
+    is_filled || of_calc || is_named || ERRORS.contains(&text)
 }
 
 /// Whether a field is a calendar day.
@@ -368,6 +410,20 @@ fn is_day(field: &Field) -> bool {
 /// Whether a field is a calendar day or a time.
 fn is_date(field: &Field) -> bool {
     is_day(field) || field.form == "datetime"
+}
+
+/// Returns the text of a formula such as `="00501"`, which programs write so that spreadsheets keep the zeros.
+fn without_formula(text: &str) -> &str {
+    let quoted = text.strip_prefix("=\"").and_then(|text| text.strip_suffix('"'));
+    quoted.filter(|text| !text.contains('"')).map_or(text, visible)
+}
+
+/// Whether a text has letters in UTF-8 that were read as Windows-1252, such as `Ã¼`.
+fn has_parts_of_letters(text: &str) -> bool {
+    let is_part = |next: char| {
+        WINDOWS_1252.encode(next.encode_utf8(&mut [0; 4])).0.first().is_some_and(|byte| (0x80..0xc0).contains(byte))
+    };
+    text.split(['Ã', 'Â']).skip(1).any(|rest| rest.starts_with(|next: char| !next.is_alphabetic() && is_part(next)))
 }
 
 /// Returns a sign where a word has a letter, as in text of MS-DOS that is read as Windows-1252.
@@ -400,7 +456,7 @@ impl Plan {
     /// Returns the fields of a row.
     fn values(&self, row: &RawRow, merges: &Merges) -> Result<Values, Vec<RowError>> {
         // It may also be a record, so it is not left out without a word.
-        if Some(row.line) == self.totals_line {
+        if is_total(row) {
             return Err(RowError::of_row("The row seems to have totals of the rows above; remove it from the file."));
         }
         if let Some(width) = row.width {
@@ -470,29 +526,44 @@ impl Plan {
             _ => cell.text.clone(),
         };
         let shown = visible(&written);
-        let text = if self.is_exact { self.escape.text(&written) } else { visible(self.escape.text(shown)) };
+        let text =
+            if self.is_exact { self.escape.text(&written) } else { without_formula(visible(self.escape.text(shown))) };
+        // An export can have been saved by a spreadsheet, which damages it like other files.
+        if is_error(shown) {
+            return Err(format!("The cell has the error {shown} of a formula; correct it in the spreadsheet."));
+        }
+        if is_scientific(text) {
+            return Err(format!(
+                "The number {text} has lost digits; format the column as text, and enter all digits. Send a code of this form in JSON."
+            ));
+        }
+        if text.contains(|next| matches!(next, '\0' | '\u{80}'..='\u{9f}' | '\u{fffd}')) {
+            return Err("The text has lost a character in another encoding; enter it again.".to_owned());
+        }
+        if self.is_windows_1252 && has_parts_of_letters(text) {
+            return Err("The text has parts of letters in UTF-8, such as \u{c3}\u{bc}; enter it again.".to_owned());
+        }
+        if let Some(sign) = sign_in_word(text).filter(|_| self.is_windows_1252) {
+            return Err(format!(
+                "The text has the sign {sign} in a word, where MS-DOS has a letter; save the file as CSV in UTF-8."
+            ));
+        }
         if !self.is_exact {
-            if ERRORS.contains(&shown) {
-                return Err(format!("The cell has the error {shown} of a formula; correct it in the spreadsheet."));
-            }
-            if is_scientific(text) {
-                return Err(format!(
-                    "The number {text} has lost digits; format the column as text, and enter all digits. Send a code of this form in JSON."
-                ));
-            }
-            if text.contains(|next| matches!(next, '\0' | '\u{80}'..='\u{9f}' | '\u{fffd}')) {
-                return Err("The text has lost a character in another encoding; enter it again.".to_owned());
-            }
-            if let Some(sign) = sign_in_word(text).filter(|_| self.is_windows_1252) {
-                return Err(format!(
-                    "The text has the sign {sign} in a word, where MS-DOS has a letter; save the file as CSV in UTF-8."
-                ));
-            }
-            if field.name == "url" && text.contains(is_invisible) {
-                return Err("The URL has an invisible character, such as a soft hyphen; enter it again.".to_owned());
+            let is_space = |next: char| next.is_whitespace() && next != ' ';
+            if field.name == "url"
+                && text.contains(|next: char| is_invisible(next) || next.is_control() || is_space(next))
+            {
+                return Err(
+                    "The URL has an invisible character, such as a soft hyphen or a line break; enter it again."
+                        .to_owned(),
+                );
             }
             if field.name.ends_with("_id") {
-                return Ok(identity(text));
+                let text = identity(text);
+                if text.contains(char::is_control) {
+                    return Err("The ID has a control character, such as a line break; enter it again.".to_owned());
+                }
+                return Ok(text);
             }
             if field.name == "affiliate_name" {
                 return Ok(text.nfc().collect());

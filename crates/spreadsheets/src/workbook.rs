@@ -26,7 +26,7 @@ pub(crate) struct Workbook {
     pub(crate) book: Book,
     pub(crate) merges: Merges,
     pub(crate) hidden_rows: u64,
-    /// The name of the sheet, and the names of other visible sheets.
+    /// The name of the sheet, and the names of the others.
     pub(crate) sheet: String,
     pub(crate) others: Vec<String>,
     unpacked: u64,
@@ -57,8 +57,10 @@ impl Workbook {
             Ok(ControlFlow::Continue(()))
         })?;
         let others = |name: &str| -> Vec<String> {
-            let visible = sheets.iter().filter(|sheet| sheet.is_visible && sheet.name != name);
-            visible.map(|sheet| sheet.name.clone()).collect()
+            let others = sheets.iter().filter(|sheet| sheet.name != name);
+            others
+                .map(|sheet| if sheet.is_visible { sheet.name.clone() } else { format!("{} (hidden)", sheet.name) })
+                .collect()
         };
         let chosen = match &options.sheet {
             None => sheets.iter().find(|sheet| sheet.is_visible),
@@ -85,7 +87,7 @@ impl Workbook {
     pub(crate) fn rows(&mut self, each: Each<'_>) -> Result<(), FileError> {
         self.parts.restart(self.unpacked);
         self.merges.restart();
-        let mut sheet = Sheet::new(&self.book);
+        let mut sheet = Sheet::new(&self.book, self.parts.limit());
         let mut each = each;
         if !self.parts.read(&self.path, &mut |node| sheet.read(node, &mut each))? {
             return Err(damaged(format_args!("it lacks the part {}", self.path)));

@@ -69,6 +69,11 @@ impl Parts {
         self.left = self.limit.saturating_sub(unpacked);
     }
 
+    /// Returns how many bytes can be unpacked in all.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
     /// Returns how many bytes were unpacked.
     pub(crate) fn unpacked(&self) -> u64 {
         self.limit - self.left
@@ -114,6 +119,12 @@ impl Parts {
                     }
                     _ => break Err(damaged(format_args!("the part {name} has the unknown entity {:?}", &*entity))),
                 },
+                Ok(Event::Decl(declaration)) => match declaration.encoding() {
+                    Some(Ok(encoding)) if !encoding.to_ascii_lowercase().starts_with("utf-") => {
+                        break Err(damaged(format_args!("the part {name} is not UTF-8")));
+                    }
+                    _ => Ok(ControlFlow::Continue(())),
+                },
                 Ok(_) => Ok(ControlFlow::Continue(())),
             };
             match flow {
@@ -153,6 +164,7 @@ fn normalized(name: &str) -> String {
 fn of_zip(error: &ZipError) -> FileError {
     match error {
         ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => FileError::Kind("a ZIP archive with a password"),
+        ZipError::InvalidArchive(_) => damaged("the archive is cut off, or no archive"),
         error => damaged(error),
     }
 }

@@ -113,7 +113,9 @@ async function open(method, path, options) {
 /** The error in a response. */
 async function rejectionOf(response, requestId, isWrite) {
   const body = await response.json().catch(() => ({}));
-  const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
+  const after = response.headers.get("Retry-After") ?? "";
+  // Seconds, or a date.
+  const seconds = /^\d+$/.test(after) ? Number(after) : Math.max(0, Math.ceil((Date.parse(after) - Date.now()) / 1000));
   return new Rejection({
     status: response.status,
     code: body?.code ?? null,

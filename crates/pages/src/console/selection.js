@@ -12,6 +12,8 @@ export function selection({ one, many, key, name, controls, matching = null }) {
   const boxes = new Map();
   let page = [];
   let total = 0;
+  /** How often the list was shown. Records that arrive later can be of earlier filters. */
+  let shows = 0;
   const choose = (records, isChosen = true) => {
     for (const record of records) if (isChosen) chosen.set(record[key], record); else chosen.delete(record[key]);
     changed();
@@ -22,7 +24,11 @@ export function selection({ one, many, key, name, controls, matching = null }) {
     changed();
   };
   const status = element("span", { role: "status" });
-  const all = element("button", { type: "button", on: { click: async () => choose(await matching()) } });
+  const all = element("button", { type: "button", on: { click: async () => {
+    const before = shows;
+    const records = await matching();
+    if (before === shows) choose(records);
+  } } });
   const none = element("button", { type: "button", on: { click: () => {
     choose([...chosen.values()], false);
     pageBox.focus();
@@ -60,6 +66,7 @@ export function selection({ one, many, key, name, controls, matching = null }) {
     shown: (records, matches = 0) => {
       page = records;
       total = matches;
+      shows += 1;
       const current = new Map(records.map((record) => [record[key], record]));
       for (const id of boxes.keys()) if (!current.has(id)) boxes.delete(id);
       for (const id of chosen.keys()) {

@@ -3,7 +3,7 @@
 use compliance_api::{csv_cell::Escape, record::Record as _, v1::AffiliateInput};
 use spreadsheets::{Empty, Encoding, Options};
 
-use crate::support::{ONE, fails, options, reads};
+use crate::support::{ONE, fails, options, read, reads};
 
 const TEXT: &str = "client_affiliate_id,affiliate_name,city\nA-1,Jürgen Groß,Köln\nA-2,\"Renée, Zoë\",Orléans\n";
 const TWO: [&str; 2] = [
@@ -47,8 +47,9 @@ fn every_encoding_is_read() {
         })
         .collect();
     reads(mac.clone(), named(Encoding::Macintosh), &TWO);
-    // A byte order mark wins.
-    reads(marked, named(Encoding::Windows1252), &TWO);
+    for marked in [marked.clone().into_bytes(), utf16(&marked, u16::to_le_bytes)] {
+        fails(marked, named(Encoding::Windows1252), ", not windows-1252: omit the encoding");
+    }
     for (bytes, expected) in [
         (&b"id,name\n1,J\xfcrgen\n"[..], r#"line 2 has "Jürgen" if it is Windows-1252 and "J¸rgen" if"#),
         (b"id;name\r1;A\r2;J\x9frgen", r#"line 3 has "JŸrgen" if it is Windows-1252 and "Jürgen" if"#),
@@ -255,19 +256,22 @@ fn whole_exports_are_read_exactly() {
     let cells = names.iter().map(|name| match *name {
         "client_affiliate_id" => " A-1 ",
         "affiliate_name" => "Ann\u{a0}",
-        "notes" => "  #N/A",
-        "city" => "4.9E+11",
+        "notes" => "  #1",
         "phone_one" => "'+49 30 1",
-        "state" => "\u{fffd}",
         _ => "",
     });
     let text = format!("{}\n{}\n", names.join(","), cells.collect::<Vec<_>>().join(","));
     reads(
         text.as_str(),
         options(),
-        &[
-            "2 client_affiliate_id= A-1  affiliate_name=Ann\u{a0} phone_one=+49 30 1 notes=  #N/A city=4.9E+11 state=\u{fffd}",
-        ],
+        &["2 client_affiliate_id= A-1  affiliate_name=Ann\u{a0} phone_one=+49 30 1 notes=  #1"],
+    );
+    // A spreadsheet damages exports like other files.
+    let damaged = text.replace("  #1", "#N/A").replace("'+49 30 1", "4.9E+11");
+    reads(
+        damaged,
+        options(),
+        &["2 ! phone_one phone_one: The number 4.9E+11 has lost", "2 ! notes notes: The cell has the error #N/A"],
     );
     let unescaped = Options { escape: Escape::None, ..options() };
     reads(
@@ -311,7 +315,7 @@ fn wrong_encodings_are_refused() {
     let text = "client_affiliate_id,affiliate_name\nA-1,J\u{fc}rgen\n";
     for name in ["windows-1252", "macintosh", "iso-8859-1", "latin1"] {
         let named = Options { encoding: Some(name.parse().unwrap()), ..options() };
-        assert_eq!(fails(text, named.clone(), "the bytes are UTF-8").option(), Some("encoding"));
+        assert_eq!(fails(text, named.clone(), "the file is UTF-8, not ").option(), Some("encoding"));
         reads("client_affiliate_id,affiliate_name\nA-1,Ann\n", named, &ONE);
     }
     for (unit, mark) in [
@@ -328,6 +332,75 @@ fn wrong_encodings_are_refused() {
     fails(*b"\x01\x9f\x02,\x03", options(), "line 1 is not text");
     fails("client_affiliate_id\0,affiliate_name\nA-1,Ann\n", options(), "line 1 has a NUL character");
     fails("client_affiliate_id,affiliate_name\nA-1,Ann\nA-2,\0\n", options(), "line 3 has a NUL character");
+}
+
+#[test]
+fn errors_in_any_language_are_refused() {
+    for error in [
+        "#NV",
+        "#WERT!",
+        "#BEZUG!",
+        "#\u{a1}REF!",
+        "#N/D",
+        "#UNKNOWN!",
+        "#BUSY!",
+        "#DIV/0!",
+        "#NAME?",
+        "Err:502",
+        "########",
+    ] {
+        let text = format!("client_affiliate_id,affiliate_name,notes\nA-1,Ann,{error}\n");
+        reads(text, options(), &["2 ! notes notes: The cell has the error"]);
+    }
+    for text in ["#1", "#A1", "#Wow!", "Err: 5", "##", "No. #!"] {
+        let file = format!("client_affiliate_id,affiliate_name,notes\nA-1,Ann,{text}\n");
+        let expected = format!(" affiliate_name=Ann notes={text}");
+        assert!(read(file, options()).unwrap()[0].ends_with(&expected), "{text}");
+    }
+    // As some programs write it, so that spreadsheets keep the zeros.
+    let text = "client_affiliate_id,affiliate_name,zip\n\"=\"\"00501\"\"\",Ann,\"=\"\"01\"\"\"\n";
+    reads(text, options(), &["2 client_affiliate_id=00501 affiliate_name=Ann zip=01"]);
+}
+
+#[test]
+fn ids_with_control_characters_are_refused() {
+    for id in ["A\u{7f}2", "A\u{1}1", "\"A\n3\""] {
+        let text = format!("client_affiliate_id,affiliate_name\n{id},Ann\n");
+        reads(text, options(), &["2 ! client_affiliate_id client_affiliate_id: The ID has a control character"]);
+    }
+    for id in ["A-\u{e0041}1", "A-\u{2800}1"] {
+        reads(format!("client_affiliate_id,affiliate_name\n{id},Ann\n"), options(), &ONE);
+    }
+}
+
+#[test]
+fn ms_dos_signs_and_joined_encodings_are_refused() {
+    let named = Options { encoding: Some(Encoding::Windows1252), ..options() };
+    for name in ["L\u{a2}pez", "Mu\u{a4}oz", "Garc\u{a1}a", "Ra\u{a3}l", "Niccol\u{2022}", "M\u{c3}\u{bc}ller"] {
+        let text = encoding_rs::WINDOWS_1252.encode(name).0.into_owned();
+        let text = [b"client_affiliate_id,affiliate_name\nA-1,", &text[..], b"\nA-2,\xfc\n"].concat();
+        reads(
+            text,
+            named.clone(),
+            &["2 ! affiliate_name affiliate_name: The text has", "3 client_affiliate_id=A-2 affiliate_name=\u{fc}"],
+        );
+    }
+    for name in ["50 \u{a3} Ltd", "Ann \u{2022} Ben", "S\u{c3}O", "\u{c2}ngela", "M\u{fc}ller\u{2013}Ott"] {
+        let text = encoding_rs::WINDOWS_1252.encode(name).0.into_owned();
+        let text = [b"client_affiliate_id,affiliate_name\nA-1,", &text[..], b"\n"].concat();
+        reads(text, named.clone(), &[&format!("2 client_affiliate_id=A-1 affiliate_name={name}")]);
+    }
+}
+
+#[test]
+fn dates_with_other_separators_do_not_show_the_order() {
+    let header = "client_affiliate_id,affiliate_name,start_date";
+    for dates in [["1.5.2026", "5/25/2026"], ["25/5/2026", "1-5-2026"]] {
+        let text = format!("{header}\nA-1,Ann,{}\nA-2,Ben,{}\n", dates[0], dates[1]);
+        assert_eq!(fails(text, options(), "has other separators").option(), Some("dates"));
+    }
+    let text = format!("{header}\nA-1,Ann,1.5.2026\nA-2,Ben,25.5.2026\nA-3,Cat,31/5/2026\n");
+    assert_eq!(read(text, options()).unwrap().len(), 3);
 }
 
 #[test]

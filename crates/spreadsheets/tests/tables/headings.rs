@@ -6,9 +6,9 @@ use crate::support::{ONE, fails, options, reads};
 
 #[test]
 fn columns_without_a_heading_are_named_once() {
-    let note = "# ignored, because it has no heading: column 1 (A)";
+    let note = "# ignored, because they have no heading: columns 1 (A)";
     reads(",client_affiliate_id,affiliate_name\n0,A-1,Ann\n", options(), &[note, ONE[0]]);
-    reads("Unnamed: 0,client_affiliate_id,affiliate_name\n0,A-1,Ann\n", options(), &ONE);
+    reads("Unnamed: 0,client_affiliate_id,affiliate_name\n0,A-1,Ann\n", options(), &[note, ONE[0]]);
 }
 
 #[test]
@@ -98,11 +98,39 @@ fn titles_are_ignored_and_totals_refused() {
             &[&format!("2 client_affiliate_id={id} affiliate_name=7-11 zip=123")],
         );
     }
-    // A row that others follow is a record.
+    // In any row. A name has letters.
+    for total in [
+        "Subtotal",
+        "Grand total",
+        "Total (1)",
+        "Total affiliates",
+        "Total records: 5",
+        "Germany Total",
+        "Anzahl",
+        "Totaal",
+        "Suma",
+        "\u{418}\u{442}\u{43e}\u{433}\u{43e}",
+        "Total g\u{e9}n\u{e9}ral",
+        "\u{5408}\u{8a08}",
+    ] {
+        reads(
+            format!("client_affiliate_id,affiliate_name\n{total},1\nTotal,Total Ltd\n"),
+            options(),
+            &["2 !  : The row seems to have totals", "3 client_affiliate_id=Total affiliate_name=Total Ltd"],
+        );
+    }
+}
+
+#[test]
+fn every_column_without_a_heading_is_noted() {
     reads(
-        "client_affiliate_id,affiliate_name\nTotal,1\nTotal,Total Ltd\n",
+        "client_affiliate_id,affiliate_name,,city,Unnamed: 4,\nA-1,Ann,x,,,\nA-2,Ben,,,y,z\n",
         options(),
-        &["2 client_affiliate_id=Total affiliate_name=1", "3 client_affiliate_id=Total affiliate_name=Total Ltd"],
+        &[
+            "# ignored, because they have no heading: columns 3 (C), 5 (E), 6 (F)",
+            "2 client_affiliate_id=A-1 affiliate_name=Ann",
+            "3 client_affiliate_id=A-2 affiliate_name=Ben",
+        ],
     );
 }
 
@@ -112,6 +140,7 @@ fn joined_tables_with_other_headings_are_refused() {
         "affiliate_name,client_affiliate_id\nBen,A-2\n",
         "Your affiliate ID,Name,City\nA-2,Ben,\n",
         "client_affiliate_id,affiliate_name\nA-2,Ben\n",
+        "client_affiliate_id,affiliate_name,Fax\nA-2,Ben,\n",
     ] {
         let text = format!("client_affiliate_id,affiliate_name,city\nA-1,Ann,Ulm\n{second}");
         fails(text, options(), "row 3 has other headings than row 1");

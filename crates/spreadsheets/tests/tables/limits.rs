@@ -47,6 +47,38 @@ fn dense_parts_and_long_shared_texts_are_limited() {
     limited(fails(long.bytes(), options(), "the texts of the row 2 are longer than 16 MiB"));
 }
 
+/// Files of some kilobytes that took minutes.
+#[test]
+fn work_for_small_workbooks_is_limited() {
+    let text = "x".repeat(15 << 20);
+    let shared = r#"<c r="A1" t="s"><v>0</v></c>"#;
+    let row = |row: u64, cells: &str| format!(r#"<row r="{row}">{}</row>"#, cells.replace('1', &row.to_string()));
+    let titles: String = (1..19).map(|number| row(number, shared)).collect();
+    let records =
+        |first: u64, cells: &str| -> String { (first..first + 100).map(|number| row(number, cells)).collect() };
+    let book = |rows: String| Book { texts: format!("<si><t>{text}</t></si>"), ..Book::of(rows) };
+    limited(fails(book(titles).bytes(), options(), "the cells of the sheet share texts that are too long"));
+    let header = texts(1, &["client_affiliate_id", "affiliate_name"]);
+    let unused = format!("{header}{}", records(2, r#"<c r="D1" t="s"><v>0</v></c>"#));
+    limited(fails(book(unused).bytes(), options(), "the cells of the sheet share texts that are too long"));
+
+    let array = |range: &str| format!(r#"<row r="2"><c r="A2"><f t="array" ref="{range}">1</f></c></row>"#);
+    limited(fails(Book::of(header.clone() + &array("A2:CV20000")).bytes(), options(), "cells with array formulas"));
+
+    // Ranges beside the columns of the table.
+    let range = |column: usize| format!(r#"<mergeCell ref="{0}2:{0}100001"/>"#, name(column));
+    let merges = format!("<mergeCells>{}</mergeCells>", (3..16_000).map(range).collect::<String>());
+    let cells = r#"<c r="A1"><v>7</v></c><c r="B1"><v>7</v></c>"#;
+    let merged = Book::of(header + &records(2, cells)).with(&merges);
+    assert_eq!(read(merged.bytes(), options()).unwrap().len(), 100);
+}
+
+/// The name of a column.
+fn name(column: usize) -> String {
+    let letter = char::from(b'A' + (column % 26) as u8);
+    if column < 26 { letter.to_string() } else { format!("{}{letter}", name(column / 26 - 1)) }
+}
+
 #[test]
 fn rows_have_a_longest_length() {
     let long = format!("client_affiliate_id,affiliate_name\nA-1,\"{}\"\n", "x".repeat(17 << 20));

@@ -162,6 +162,47 @@ fn formulas_without_a_result_are_rejected() {
     fails(Book::of(heading).bytes(), options(), "the heading in the cell A1 has a formula without a result");
 }
 
+/// Only the first cell of an array formula has the formula.
+#[test]
+fn array_formulas_without_results_are_rejected() {
+    let record = |row: u64, id: &str, zip: &str| {
+        format!("{}{}{zip}", text(&format!("A{row}"), id), text(&format!("B{row}"), "Ann"))
+    };
+    let formula = |value: &str| format!(r#"<c r="C2"><f t="array" ref="C2:C4">A2:A4</f>{value}</c>"#);
+    let missing = |row: u64| format!("{row} ! C{row} zip: The cell has a formula without a result");
+    let book = |first: &str, others: [&str; 3]| {
+        let cells = [
+            record(2, "A-1", first),
+            record(3, "A-2", others[0]),
+            record(4, "A-3", others[1]),
+            record(5, "A-4", others[2]),
+        ];
+        Book::of(rows(&cells.each_ref().map(String::as_str)))
+    };
+    let last = "5 client_affiliate_id=A-4 affiliate_name=Ann";
+    // As openpyxl writes it.
+    reads(book(&formula(""), [""; 3]).bytes(), options(), &[&missing(2), &missing(3), &missing(4), last]);
+    // As Excel writes it.
+    let computed = book(&formula("<v>1</v>"), [r#"<c r="C3"><v>2</v></c>"#, r#"<c r="C4" t="str"><v></v></c>"#, ""]);
+    let lines =
+        ["2 client_affiliate_id=A-1 affiliate_name=Ann zip=1", "3 client_affiliate_id=A-2 affiliate_name=Ann zip=2"];
+    let empty = "4 client_affiliate_id=A-3 affiliate_name=Ann";
+    reads(computed.bytes(), options(), &[lines[0], lines[1], empty, last]);
+    // As XlsxWriter writes it: the results are zeros.
+    let zeros = book(&formula("<v>0</v>"), [r#"<c r="C3"><v>0</v></c>"#, r#"<c r="C4"><v>0</v></c>"#, ""]);
+    let zeros = Book { properties: r#"<calcPr fullCalcOnLoad="1"/>"#, ..zeros };
+    reads(zeros.bytes(), options(), &[&missing(2), &missing(3), &missing(4), last]);
+}
+
+#[test]
+fn formats_that_change_texts_reject_them() {
+    for (code, is_changed) in [("\"A-\"@", true), (";;;", true), ("@", false), ("_(@_)", false), ("00000", false)] {
+        let book =
+            Book { formats: vec![code], ..Book::of(third(r#"<c r="C2" s="1" t="inlineStr"><is><t>17</t></is></c>"#)) };
+        if is_changed { rejects(&book, "The cell shows a text in another way") } else { shows(&book, "17") }
+    }
+}
+
 #[test]
 fn merged_cells_name_their_range() {
     let sheet = rows(&[
@@ -216,11 +257,12 @@ fn visible_sheet_or_named_sheet_is_read() {
         vec![("Old", "hidden", sheet("A-1")), ("May", "visible", sheet("A-2")), ("June", "visible", sheet("A-3"))];
     let book = Book { sheets, ..Book::default() }.bytes();
     let named = |name: &str| Options { sheet: Some(name.to_owned()), ..options() };
-    let note = "# only the sheet \"May\" is read; ignored: June";
+    let note = "# only the sheet \"May\" is read; ignored: Old (hidden), June";
     reads(book.as_slice(), options(), &[note, "3 client_affiliate_id=A-2 affiliate_name=Ann"]);
     let note = "# only the sheet \"Old\" is read; ignored: May, June";
     reads(book.as_slice(), named("Old"), &[note, "3 client_affiliate_id=A-1 affiliate_name=Ann"]);
-    let error = fails(book, named("July"), "the workbook has no sheet \"July\"; its sheets are: May, June");
+    let error =
+        fails(book, named("July"), "the workbook has no sheet \"July\"; its sheets are: Old (hidden), May, June");
     assert_eq!(error.option(), Some("sheet"));
     // An error about the headings may be about the wrong sheet.
     let cover = "<sheetData><row><c t=\"str\"><v>Read me</v></c></row></sheetData>";
@@ -253,7 +295,7 @@ fn rows_around_the_records_are_named_once() {
         options(),
         &[
             "# ignored, because they are above the headings: rows 1 to 1",
-            "# ignored, because it has no heading: column 16384 (XFD)",
+            "# ignored, because they have no heading: columns 16384 (XFD)",
             "# 1 hidden rows of the sheet are read like the others",
             "5 client_affiliate_id=A-1 affiliate_name=Ann",
             "6 client_affiliate_id=A-2 affiliate_name=Ben",
