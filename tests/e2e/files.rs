@@ -325,6 +325,12 @@ async fn options_of_files_are_query_parameters() {
     assert_eq!((unmapped.status, unmapped.paths()), (422, vec!["columns".to_owned()]), "{}", unmapped.text);
     let misspelt = send(&rest, &format!("{path}?Encodng=macintosh"), CSV, file.clone()).await.with_status(422);
     assert_eq!(misspelt["message"], "The option Encodng does not exist. Write encoding.");
+    for (path, option) in
+        [(path, "dry_run"), ("/urls", "absent_status"), ("/urls", "dry-run"), ("/affiliates", "max_absent")]
+    {
+        let refused = send(&rest, &format!("{path}?{option}=1"), CSV, file.clone()).await;
+        assert_eq!((refused.status, refused.paths()), (422, vec![option.to_owned()]), "{}", refused.text);
+    }
     for (query, kind) in [("?encoding=cp850", CSV), ("", "text/csv; charset=ibm850")] {
         let refused = send(&rest, &format!("{path}{query}"), kind, file.clone()).await.with_status(422);
         assert!(refused["message"].as_str().unwrap().contains("another encoding as CSV in UTF-8"), "{refused}");

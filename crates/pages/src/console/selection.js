@@ -12,22 +12,23 @@ export function selection({ one, many, key, name, controls, matching = null }) {
   const boxes = new Map();
   let page = [];
   let total = 0;
-  /** How often the list was shown. Records that arrive later can be of earlier filters. */
-  let shows = 0;
+  /** How often the filters have changed. Records that arrive later can be of earlier filters. */
+  let changes = 0;
   const choose = (records, isChosen = true) => {
     for (const record of records) if (isChosen) chosen.set(record[key], record); else chosen.delete(record[key]);
     changed();
   };
   const clear = () => {
+    changes += 1;
     chosen.clear();
     messages.replaceChildren();
     changed();
   };
   const status = element("span", { role: "status" });
   const all = element("button", { type: "button", on: { click: async () => {
-    const before = shows;
+    const before = changes;
     const records = await matching();
-    if (before === shows) choose(records);
+    if (before === changes) choose(records);
   } } });
   const none = element("button", { type: "button", on: { click: () => {
     choose([...chosen.values()], false);
@@ -66,7 +67,6 @@ export function selection({ one, many, key, name, controls, matching = null }) {
     shown: (records, matches = 0) => {
       page = records;
       total = matches;
-      shows += 1;
       const current = new Map(records.map((record) => [record[key], record]));
       for (const id of boxes.keys()) if (!current.has(id)) boxes.delete(id);
       for (const id of chosen.keys()) {

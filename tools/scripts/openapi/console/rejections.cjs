@@ -62,9 +62,22 @@ async function largeLists(page) {
   await page.getByRole("button", { name: "Select all 1,200 that match" }).click();
   await page.getByText("1,200 affiliates selected").waitFor();
   await page.getByRole("button", { name: "Select none" }).click();
+  // Records that arrive after the list has changed are not selected.
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  let release;
+  const held = new Promise((resolve) => {
+    release = resolve;
+  });
+  await page.route("**/api/affiliates", (route) => held.then(() => route.continue()));
+  const late = page.waitForResponse((response) => response.url().endsWith("/api/affiliates"));
+  await page.getByRole("button", { name: "Select all 1,200 that match" }).click();
   await page.getByRole("link", { name: "Last" }).click();
   await becomes(() => page.getByRole("spinbutton", { name: "Page" }).inputValue(), "60");
   await becomes(() => rows(page).count(), 20);
+  release();
+  await (await late).finished();
+  assert.equal(await page.getByText("affiliates selected").isVisible(), false);
+  await page.unroute("**/api/affiliates");
   await section(page, "Charts");
   await page.getByText("Based on all 450 cases.").and(page.locator("p")).waitFor();
 }
