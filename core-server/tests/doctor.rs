@@ -362,7 +362,7 @@ async fn records_with_such_dates_are_written_like_others() {
 
 /// This includes constraints of operators' own tables, which may have no `company_id`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn constraints_of_operators_are_ignored() {
+async fn operator_constraints_are_ignored() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     fill_all(&core.pool, new_company()).await;
     run(

@@ -110,7 +110,7 @@ async fn insert(service: &TestService, company: i64, id: i64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn mixed_callers() {
+async fn callers_get_only_their_records() {
     let service = TestService::with(Options { rate_limit: "3/m".parse().unwrap(), ..Options::default() }).await;
     let (one, other, limited, none) = (new_company(), new_company(), new_company(), new_company());
     for company in [one, other, limited] {
@@ -179,7 +179,7 @@ async fn a_slow_read_delays_no_other() {
 
 /// Callers that leave while their reads wait do not affect other results.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn abandoned_reads() {
+async fn abandoned_reads_do_not_affect_others() {
     let service = TestService::start().await;
     let companies: Vec<i64> = (0..20).map(|_| new_company()).collect();
     for company in &companies {
@@ -253,7 +253,7 @@ async fn valid_reads_among_many_invalid_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn limits() {
+async fn batch_limits_are_enforced() {
     let service = TestService::start().await;
     let token = token(new_company());
     assert!(Batch::default().results(&connect(service.grpc).await).await.is_empty());

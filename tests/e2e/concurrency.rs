@@ -22,7 +22,7 @@ fn statuses(answers: &[RestResponse], status: u16) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_name() {
+async fn concurrent_creates_share_one_name() {
     let service = TestService::start().await;
     let company = new_company();
     let clients = clients(&service, company);
@@ -40,7 +40,7 @@ async fn one_name() {
 
 /// Concurrent A..Z and Z..A: each name is created once, and reported once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn crossing_creates() {
+async fn crossing_creates_report_each_name_once() {
     let service = TestService::start().await;
     for round in 0..4 {
         let company = new_company();
@@ -74,7 +74,7 @@ async fn created(rest: &RestClient, count: usize) -> Vec<i64> {
 
 /// Concurrent batches over the same affiliates in both orders: every update succeeds, and each batch applies as a whole.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn crossing_updates() {
+async fn crossing_updates_all_succeed() {
     let service = TestService::start().await;
     let clients = clients(&service, new_company());
     let ids = created(&clients[0], 200).await;
@@ -100,7 +100,7 @@ async fn crossing_updates() {
 
 /// Renames that chase each other's names: a taken name is reported, and no two affiliates ever have the same name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn crossing_renames() {
+async fn crossing_renames_never_duplicate_names() {
     let service = TestService::start().await;
     let clients = clients(&service, new_company());
     let ids = created(&clients[0], 40).await;
@@ -134,7 +134,7 @@ async fn crossing_renames() {
 /// Writers of different fields of the same affiliates, in single and in batch updates: each field keeps its own writer's
 /// last value.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn different_fields() {
+async fn writers_keep_their_own_fields() {
     const FIELDS: [&str; 6] = ["city", "state", "zip", "notes", "first_name", "last_name"];
     let service = TestService::start().await;
     let clients = clients(&service, new_company());
@@ -167,7 +167,7 @@ async fn different_fields() {
 
 /// Concurrent requests with the same URLs in both orders: each URL is added once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn same_urls() {
+async fn concurrent_urls_are_added_once() {
     let service = TestService::start().await;
     let clients = clients(&service, new_company());
     let urls: Vec<String> = (0..400).map(|number| format!("https://example.org/{number}")).collect();

@@ -43,7 +43,7 @@ async fn write(pool: &PgPool, companies: &[i64], writes: &Writes) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn urls() {
+async fn url_totals_are_exact() {
     let service = TestService::start().await;
     let companies = [new_company(), new_company()];
     let columns = format!(
@@ -111,7 +111,7 @@ async fn urls() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cases() {
+async fn case_totals_are_exact() {
     let service = TestService::start().await;
     let companies = [new_company(), new_company()];
     for company in companies {

@@ -135,7 +135,7 @@ async fn refused_rows_of_syncs_name_their_place() {
             rest.post("/affiliates", absent).await;
             let path = "/affiliates:sync?absent_status=terminated&max_absent=5";
             let answer = send(&rest, path, kind, file.clone()).await.with_status(207);
-            let msg = "4 items were refused. Absent affiliates were not looked for: a refused row may be one of them.";
+            let msg = "4 items were refused. The service did not check for absent affiliates, because a refused row may be one of them.";
             assert_eq!((&answer["code"], &answer["detail"]["msg"]), (&json!("1021"), &json!(msg)));
             let results = answer["data"]["results"].as_array().unwrap();
             let rows: Vec<i64> = results.iter().map(|result| result["row"].as_i64().unwrap()).collect();

@@ -52,7 +52,7 @@ fn one(path: &str, message: &str) -> Vec<(String, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn masks() {
+async fn update_masks_select_fields() {
     let service = TestService::start().await;
     let grpc = &mut service.grpc(new_company()).await;
     let id = created(grpc, "N").await;
@@ -90,7 +90,7 @@ async fn masks() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn absent_messages() {
+async fn absent_messages_are_rejected() {
     let service = TestService::start().await;
     let grpc = &mut service.grpc(new_company()).await;
     let refused = grpc.affiliates.create_affiliate(CreateAffiliateRequest { affiliate: None }).await.unwrap_err();
@@ -115,7 +115,7 @@ async fn unknown_enum_values() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_ids() {
+async fn too_many_ids_are_rejected() {
     let service = TestService::start().await;
     let company = new_company();
     let grpc = &mut service.grpc(company).await;

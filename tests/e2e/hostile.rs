@@ -102,7 +102,7 @@ fn hostile() -> Vec<Hostile> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies() {
+async fn hostile_bodies_get_clear_errors() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         let good = rest.post("/affiliates", r#"{"client_affiliate_id":"G","affiliate_name":"Good"}"#).await;
@@ -183,7 +183,7 @@ async fn deep_but_harmless() {
 
 /// Invalid heads and incomplete bodies do not affect other callers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn broken_connections() {
+async fn broken_connections_do_not_affect_others() {
     let service = TestService::start().await;
     let company = new_company();
     let token = token(company);

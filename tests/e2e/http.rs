@@ -288,7 +288,7 @@ async fn token_comes_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn health() {
+async fn health_endpoints_respond() {
     let service = TestService::start().await;
     for address in [service.rest, service.rest_remote] {
         let rest = RestClient::new(address, None);

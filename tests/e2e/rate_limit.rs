@@ -97,7 +97,7 @@ async fn many_concurrent_reads() {
 
 /// A caller over the limit gets no violations of its request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn before_faults() {
+async fn rate_limits_precede_validation() {
     let service = limited(1).await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         assert_eq!(rest.post("/affiliates", "{").await.status, 422);

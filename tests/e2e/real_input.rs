@@ -32,7 +32,7 @@ fn body(addresses: &[&String]) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn real_urls() {
+async fn real_urls_are_stored_unchanged() {
     let addresses = addresses();
     let service = TestService::start().await;
     let rest = service.rest(new_company());

@@ -10,7 +10,7 @@ use world::World;
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn http1() {
+fn hostile_http1_does_not_harm_others() {
     http1::attack_all(&World::start());
 }
 
@@ -30,7 +30,7 @@ fn http2_to_grpc() {
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn large_bodies() {
+fn large_bodies_do_not_harm_others() {
     bodies::large();
 }
 

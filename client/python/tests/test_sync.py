@@ -259,7 +259,7 @@ class Absent(SyncTest):
         before = self.stored()
         done = self.command("--absent-status", "terminated")
         self.assertEqual((done.returncode, self.stored()), (1, before), done.stderr)
-        self.assertIn("Absent affiliates were not looked for", done.stderr)
+        self.assertIn("The service did not check for absent affiliates", done.stderr)
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ async fn due(backend: &Backend, companies: &mut Vec<i64>, task: &Task) -> Vec<(i
     match &known {
         Ok(Ok(_)) => task.succeeded(),
         Ok(Err(error)) => task.failed(format_args!("cannot read the companies with webhooks: {}", text(error))),
-        Err(_) => task.failed("reading the companies with webhooks takes too long"),
+        Err(_) => task.failed("timed out while reading the companies with webhooks"),
     }
     if let Ok(Ok(known)) = known {
         gauge!(FAILING_WEBHOOKS).set(known.iter().map(|(_, failing)| *failing as f64).sum::<f64>());

@@ -377,7 +377,7 @@ async fn the_log_is_bounded() {
 
 /// The position moves often, but nothing is sent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn skipped_changes_displace_no_entry_of_the_log() {
+async fn skipped_changes_keep_log_entries() {
     let mut fixture = Fixture::start().await;
     let (id, _) = create(&mut fixture.clients, fixture.receiver.url(), &["url"]).await;
     fixture.id = id;

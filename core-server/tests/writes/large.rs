@@ -68,7 +68,7 @@ async fn observe(clients: &mut GrpcClients, items: usize, observation: impl Fn(u
 
 /// The first write plans the statements of the triggers, with nothing updated.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn observations() {
+async fn large_observation_batches_take_few_statements() {
     compare(observations_of).await;
 }
 

@@ -164,7 +164,7 @@ async fn statements_do_not_grow_with_the_batch() {
 
 /// The maximum size of a request. The bound is generous: the statements are few, and this must not take minutes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn large_batches() {
+async fn maximum_batches_are_updated() {
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());
     let ids = created(&mut clients, 10_000).await;

@@ -58,7 +58,7 @@ async fn serve(routes: Routes) -> SocketAddr {
 
 /// The core may have made the write, so the partner decides whether to repeat it. This applies to every operation and size.
 #[tokio::test]
-async fn a_write_whose_connection_breaks_is_sent_once() {
+async fn broken_connections_never_resend_writes() {
     let fake = Fake::default();
     let proxy = Proxy::tcp(serve(fake.routes()).await).await;
     let settings = Settings::default();

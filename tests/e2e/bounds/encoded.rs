@@ -69,7 +69,7 @@ async fn too_many_items() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn malformed() {
+async fn malformed_messages_are_rejected() {
     let service = TestService::start().await;
     let token = token(new_company());
     let get = "/compliance.v1.AffiliateService/GetAffiliate";
@@ -101,7 +101,7 @@ async fn malformed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn too_large() {
+async fn oversized_messages_are_rejected() {
     let service = TestService::start().await;
     let token = token(new_company());
     // A length without the bytes.

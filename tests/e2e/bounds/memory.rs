@@ -67,7 +67,7 @@ async fn small_bodies_that_take_much_memory() {
 /// Concurrent reads of records of 4 MiB, one per caller.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn large_records() {
+async fn large_records_use_bounded_memory() {
     let database = fresh_database().await;
     let server = ServerProcess::start(&database.url);
     let company = new_company();

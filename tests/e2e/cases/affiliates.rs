@@ -32,7 +32,7 @@ pub(super) fn record(record: &str) -> super::Expect {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn single() {
+async fn one_affiliate_is_created() {
     run_table(vec![
         Case::new("a created affiliate is read by its ID")
             .given_affiliate("C-1", "Ann")
@@ -127,7 +127,7 @@ async fn single() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batch_create() {
+async fn batches_of_affiliates_are_created() {
     let item = |id: &str, name: &str| json!({"client_affiliate_id": id, "affiliate_name": name});
     let country =
         |id: &str, name: &str, code: &str| json!({"client_affiliate_id": id, "affiliate_name": name, "country": code});

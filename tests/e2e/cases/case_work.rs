@@ -178,7 +178,7 @@ async fn incidents_of_a_case() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reviews() {
+async fn reviews_change_urls() {
     let reviewed = || ok(r#"{"code":"1020","status":"ok","detail":{"url_id":<2>,"msg":"URL reviewed."}}"#);
     let url = |values: &[(&str, &str)]| {
         let usual = [

@@ -61,7 +61,7 @@ fn searched(numbers: &[usize], next: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes() {
+async fn changes_are_listed() {
     let none = r#"{"changes":[],"position":0,"last_position":0,"dropped_position":0}"#;
     let mut all = vec![
         Case::new("no changes")
@@ -85,7 +85,7 @@ async fn changes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_parameters() {
+async fn wrong_change_parameters_are_rejected() {
     let types = "It must be one of: affiliate, url, infraction, case, incident, vocabulary_entry.";
     let query = "/changes?after=-1&types=url,color&limit=1001";
     let expected = invalid(&[
@@ -116,7 +116,7 @@ async fn positions_that_are_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn audit() {
+async fn audits_list_changes_of_records() {
     let mut all = vec![Case::new("no audit").get("/audit", found("Changes found", &searched(&[], "null")))];
     for (query, numbers, next) in [
         ("limit=5", &[4, 3, 2, 1][..], "null"),
@@ -144,7 +144,7 @@ async fn audit() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_searches() {
+async fn wrong_audit_searches_are_rejected() {
     let resource = "The selected resource is invalid. It must be one of: affiliate, url, infraction, case, incident, vocabulary_entry, webhook.";
     run_table(vec![
         Case::new("wrong searches").get(
@@ -197,7 +197,7 @@ async fn records_as_they_were() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changed_records() {
+async fn lists_return_records_changed_since() {
     let none = || found("Affiliates found", "[]");
     let between = "The changed after field must be between 0 and 9007199254740991.";
     run_table(vec![

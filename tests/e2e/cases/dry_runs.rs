@@ -28,7 +28,7 @@ fn without_ids(expected: Expect) -> Expect {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batches() {
+async fn dry_runs_save_nothing() {
     let given = |path: &str, name: String| match path {
         "/urls" => (Case::new(name).given_urls(&["https://a.example/"]), unchanged(1)),
         _ => (Case::new(name).given_affiliate("A", "Ann").given_affiliate("B", "Bob"), unchanged(2)),
@@ -94,7 +94,7 @@ async fn batches() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_flags() {
+async fn wrong_dry_run_flags_are_rejected() {
     let flag = |text: &str| invalid_one("validate_only", text);
     let (batch, single) =
         ("The validate only field must be true or false.", "The validate only field is allowed only in a batch.");

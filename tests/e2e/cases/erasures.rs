@@ -16,7 +16,7 @@ fn erased(urls: usize, cases: usize, incidents: usize, infractions: usize) -> su
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn erasures() {
+async fn affiliates_are_erased() {
     let records = "insert into compliance_cases (company_id, id, affiliate_id) values (<company>, 71, <1>), (<company>, 72, <2>);
 insert into compliance_urls (company_id, id, url, url_hash, affiliate_id, case_id)
     values (<company>, 61, 'u', 'u', <1>, 71), (<company>, 62, 'v', 'v', <2>, 71), (<company>, 63, 'w', 'w', <1>, null);

@@ -97,7 +97,7 @@ fn taken_everywhere(name: &str, field: &Field, written: &Value, read_back: &str)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn good_values() {
+async fn valid_values_are_stored() {
     let cases = FIELDS.iter().flat_map(|field| {
         let (written, read) = field.sample();
         taken_everywhere(&format!("{}: a usual value", field.0), field, &written, &read)
@@ -106,7 +106,7 @@ async fn good_values() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lengths() {
+async fn maximum_lengths_are_enforced() {
     let mut cases = Vec::new();
     for field in FIELDS.iter().filter(|field| matches!(field.2, Form::Any | Form::Email | Form::Url)) {
         let (longest, too_long) = (field.of_length(field.1), field.of_length(field.1 + 1));
@@ -126,7 +126,7 @@ async fn lengths() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forms() {
+async fn formats_are_enforced() {
     let mut cases = Vec::new();
     for field in FIELDS {
         let wrong: (&[&str], fn(&str) -> String) = match field.2 {
@@ -209,7 +209,7 @@ async fn forms() {
 /// Strings and integers accept no other JSON types. The gateway reports these errors, which gRPC cannot express. Each field gets each type
 /// once, and one type in every write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn types() {
+async fn wrong_json_types_are_rejected() {
     let mut cases = Vec::new();
     for (number, field) in FIELDS.iter().enumerate() {
         let wrong = field.wrong_types();
@@ -227,7 +227,7 @@ async fn types() {
 
 /// Null, empty and absent values, in creations and updates.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn absence() {
+async fn null_and_empty_values_are_absent() {
     let mut cases = Vec::new();
     for field in FIELDS {
         let required = |label: &str| format!("The {label} field is required.");
@@ -287,7 +287,7 @@ async fn absence() {
 
 /// Texts cannot contain U+0000.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nul() {
+async fn nul_characters_are_rejected() {
     let texts = FIELDS.iter().filter(|field| !matches!(field.2, Form::Integer | Form::YesNo));
     let cases = texts.flat_map(|field| {
         let value = match field.2 {

@@ -62,7 +62,7 @@ fn url(number: usize) -> String {
 type Query = (&'static str, &'static [usize]);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn urls() {
+async fn url_lists_filter_and_sort() {
     let whole: &[Query] = &[
         ("", &[5, 4, 3, 2, 1]),
         ("sort_by=id", &[5, 4, 3, 2, 1]),
@@ -170,7 +170,7 @@ fn case(number: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cases() {
+async fn case_lists_filter_and_sort() {
     let whole: &[Query] = &[
         ("", &[4, 3, 2, 1]),
         ("sort_by=id&sort_dir=asc", &[1, 2, 3, 4]),
@@ -220,7 +220,7 @@ async fn cases() {
 
 /// REST ignores empty and unknown parameters, and all but the last repeated one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lenient_parameters() {
+async fn unknown_and_empty_parameters_are_ignored() {
     let all = || page("URLs found", &[5, 4, 3, 2, 1].map(url), 5, 100, 1, 1);
     let all_cases = || page("Cases found", &[4, 3, 2, 1].map(case), 4, 100, 1, 1);
     let queries = [

@@ -47,7 +47,7 @@ async fn order_of_checks() {
 
 /// Bodies that are not JSON, or not an object.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies() {
+async fn invalid_bodies_are_rejected_in_order() {
     let mut cases = Vec::new();
     for (body, message) in [
         ("", "The body must be valid JSON. It is empty."),

@@ -70,7 +70,7 @@ const CASES: &[Row] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn figures() {
+async fn overview_counts_records() {
     let service = TestService::start().await;
     let fill = |company: i64| {
         let midnight = "date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'";
@@ -180,7 +180,7 @@ async fn at_most_twenty_overdue_cases() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing() {
+async fn overview_of_an_empty_company() {
     let service = TestService::start().await;
     let (found, _) = overview(&service, new_company(), without_records).await;
     assert_eq!(found["cases"]["overdue_cases"], json!([]));

@@ -15,7 +15,7 @@ use super::{
 const SORT_DIR: &str = "The selected sort dir is invalid. It must be one of: asc, desc.";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_parameters() {
+async fn wrong_parameters_are_rejected() {
     let per_page = "The per page field must be between 1 and 200.";
     let mut table = Vec::new();
     let mut add = |path: &str, query: &str, expected: Expect, only_rest: bool| {

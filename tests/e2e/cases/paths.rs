@@ -7,7 +7,7 @@ use super::{
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn impossible_ids() {
+async fn impossible_ids_are_not_found() {
     let sayable = ["0", "-1", "9007199254740992", "9223372036854775807", "-9223372036854775808"];
     let unsayable = [
         "abc",

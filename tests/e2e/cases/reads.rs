@@ -17,7 +17,7 @@ fn own_name(vocabulary: i32, id: i32, name: &str, parent: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn urls() {
+async fn urls_are_read_by_id() {
     let full = records::url(&[
         ("id", "<2>".into()),
         ("url", r#""https://example.org/x""#.into()),
@@ -103,7 +103,7 @@ async fn urls() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cases() {
+async fn cases_are_read_by_id() {
     let affiliate = json!({
         "client_affiliate_id": "C-1", "affiliate_name": "Ann", "merchant_type": "mt", "first_name": "A", "last_name": "B",
         "status": "inactive", "ranking": "r", "start_date": "01/31/2020", "language_used": "de", "territory": "te",

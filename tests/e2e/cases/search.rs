@@ -24,7 +24,7 @@ fn affiliate(number: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn affiliates() {
+async fn affiliate_search_finds_words() {
     // A query, and the affiliates that it finds.
     let queries: &[(&str, &[usize])] = &[
         ("q=ANN", &[1, 3, 4]),
@@ -238,7 +238,7 @@ fn given_urls(name: String) -> Case {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn urls() {
+async fn url_search_finds_texts() {
     let queries: &[(&str, &[usize])] = &[
         ("q=EXAMPLE", &[4, 3, 2, 1]),
         ("q=EXAMPLE&limit=1", &[4]),
@@ -264,7 +264,7 @@ async fn urls() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_parameters() {
+async fn wrong_search_parameters_are_rejected() {
     let (required, limit) = ("The q field is required.", "The limit field must be between 1 and 50.");
     let mut table = Vec::new();
     let mut add = |path: &str, query: &str, violations: &[(&str, &str)], only_rest: bool| {

@@ -250,7 +250,7 @@ async fn names_can_be_swapped_in_one_chunk() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn absent_affiliates() {
+async fn absent_affiliates_get_their_status() {
     let service = TestService::start().await;
     for layer in LAYERS {
         let [company, other] = [new_company(), new_company()];
@@ -312,7 +312,7 @@ async fn dry_runs_return_results_without_writing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rejected_bodies() {
+async fn invalid_sync_bodies_are_rejected() {
     let service = TestService::start().await;
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {

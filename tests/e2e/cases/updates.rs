@@ -14,7 +14,7 @@ use super::{
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn update() {
+async fn one_affiliate_is_updated() {
     run_table(vec![
         Case::new("only what is sent changes")
             .post(
@@ -134,7 +134,7 @@ fn integer_written_otherwise(id: &str) -> Case {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batch_update() {
+async fn batches_of_affiliates_are_updated() {
     let two = |name: &str| Case::new(name).given_affiliate("C", "N").given_affiliate("D", "M");
     run_table(vec![
         two("every item succeeds, in the order sent")
@@ -223,7 +223,7 @@ async fn batch_update() {
 
 /// Several changes of one affiliate in a batch have the same result as separate requests, for all fields that they set or clear.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn repeated_changes() {
+async fn repeated_changes_equal_separate_requests() {
     let optional = || FIELDS.iter().filter(|field| !field.required());
     let samples: Map<String, Value> = optional().map(|field| (field.0.to_owned(), field.sample().0)).collect();
     let cleared = |value: Value| optional().map(|field| (field.0.to_owned(), value.clone())).collect::<Map<_, _>>();

@@ -21,7 +21,7 @@ pub(super) fn new_url(id: &str, url: &str, domain: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn adding() {
+async fn urls_are_added() {
     let mut cases = vec![
         Case::new("one URL, and a duplicate of it").given_urls(&["https://example.org/a"]).post(
             "/urls",
@@ -147,7 +147,7 @@ async fn same_and_different() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rejections() {
+async fn invalid_urls_are_rejected() {
     let required = || invalid_one("urls", "The urls field is required.");
     let no_url =
         |index: usize| (format!("urls.{index}"), format!("The urls.{index} field must contain entries for: url."));

@@ -58,7 +58,7 @@ fn given(name: &str) -> Case {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn webhooks() {
+async fn webhooks_are_created_and_changed() {
     let none = || found("Webhooks found", "[]");
     let deleted = || saved(200, "Webhook deleted successfully.", None);
     let described = Webhook { types: r#"["url","case"]"#, description: r#""Ours""#, ..NEW };
@@ -116,7 +116,7 @@ async fn webhooks() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_webhooks() {
+async fn invalid_webhooks_are_rejected() {
     let types = "It must be one of: affiliate, url, infraction, case, incident, vocabulary_entry.";
     let color = format!("The selected types.0 is invalid. {types}");
     let long = format!(r#"{{"url":"https://127.0.0.1/{}","description":"{}"}}"#, "x".repeat(2048), "x".repeat(256));
@@ -187,7 +187,7 @@ async fn wrong_webhooks() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unknown_webhooks() {
+async fn unknown_webhooks_are_not_found() {
     let mut cases = Vec::new();
     for (method, path, body) in [
         ("GET", "", None),
@@ -207,7 +207,7 @@ async fn unknown_webhooks() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn deliveries() {
+async fn deliveries_are_listed() {
     let entries = "insert into webhook_deliveries
         (company_id, webhook_id, number, message_id, after, position, attempt, started_at, duration_ms, http_status, error)
         values (<company>, <1>, 1, 'msg_a', 0, 2, 1, '2026-01-31 12:00:00Z', 7, 500, 'no'), (<company>, <1>, 2, 'msg_a', 0, 2, 2, '2026-01-31 12:01:00Z', 8, 204, null)";

@@ -112,7 +112,7 @@ async fn refuse_everywhere(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn heads() {
+async fn wrong_grpc_heads_are_rejected() {
     let service = TestService::start().await;
     let connection = &Connection::open(&service, new_company()).await;
     for method in [Method::GET, Method::PUT, Method::OPTIONS] {
@@ -159,7 +159,7 @@ async fn heads() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies() {
+async fn malformed_grpc_bodies_are_rejected() {
     let service = TestService::start().await;
     let connection = &Connection::open(&service, new_company()).await;
     let contract = contract();
@@ -198,7 +198,7 @@ async fn bodies() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn standard_services() {
+async fn health_and_reflection_respond() {
     let service = TestService::start().await;
     let connection = &Connection::open(&service, new_company()).await;
     let (invalid, large) = ((Code::InvalidArgument, "INVALID_FIELDS"), (Code::OutOfRange, "BODY_TOO_LARGE"));

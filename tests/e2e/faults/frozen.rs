@@ -48,7 +48,7 @@ async fn service() -> (TestService, TestCluster, TestDatabase, PgConnection, Res
 
 /// If the only connection hangs, a read still succeeds, and the connection is replaced.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_backend() {
+async fn a_frozen_backend_is_replaced() {
     let cluster = TestCluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await;
     let database = TestDatabase::create(&cluster.endpoint, "faults").await;
     let mut observer = database.options.clone().connect().await.unwrap();
@@ -72,7 +72,7 @@ async fn one_backend() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_backend() {
+async fn all_frozen_backends_are_replaced() {
     let (_service, _cluster, _database, mut observer, rest) = service().await;
     let stopped = Stopped::new(backends(&mut observer).await);
     assert!(stopped.0.len() > 2, "{:?}", stopped.0);

@@ -47,7 +47,7 @@ async fn check(rest: &RestClient, acknowledged: &[String]) {
 
 /// PostgreSQL restarts all processes after a kill.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_backend() {
+async fn a_killed_backend_is_replaced() {
     let (service, _cluster, database) = service_of_its_own(true).await;
     let rest = service.rest(new_company());
     let over = AtomicBool::new(false);
@@ -76,7 +76,7 @@ async fn one_backend() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_server() {
+async fn a_killed_server_loses_no_write() {
     let (service, cluster, database) = service_of_its_own(true).await;
     let rest = service.rest(new_company());
     let over = AtomicBool::new(false);

@@ -31,7 +31,7 @@ fn seed() -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn random_queries() {
+async fn random_queries_match_the_model() {
     let seed = seed();
     let mut dice = Dice::new(seed);
     let service = TestService::start().await;

@@ -54,7 +54,7 @@ pub(super) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
     };
     let (status, code, mut msg) = outcome(&synced, rows.refused(), absent_status.as_deref(), is_dry);
     if wants_absent && rows.refused() > 0 {
-        msg.push_str(" Absent affiliates were not looked for: a refused row may be one of them.");
+        msg.push_str(" The service did not check for absent affiliates, because a refused row may be one of them.");
     }
     let response = body.compute(|| {
         let BatchSyncAffiliatesResponse { results, absent, absent_total, absent_changed } = &synced;
