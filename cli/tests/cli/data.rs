@@ -265,7 +265,7 @@ fn encodings_and_separators_are_detected_or_refused() {
     assert!(code == Some(2) && log.contains("\"shoe size\"") && log.contains("--map \"HEADING=\""), "{log}");
     assert_eq!(dry(&unknown, &["--map", "shoe size="]).1, json!(1));
     for end in ["\n", "\r\n"] {
-        let ragged = "client_affiliate_id,affiliate_name\n1,A\n2\n3,C,x\n4,A\n\"5\nx\",E\n7,A\n".replace('\n', end);
+        let ragged = "client_affiliate_id,affiliate_name\n1,A\n2\n3,C,x\n4,A\n5,\"E\nx\"\n7,A\n".replace('\n', end);
         let ragged = file(&data, "ragged.csv", ragged.as_bytes());
         let (code, created, _) = dry(&ragged, &[]);
         assert_eq!((code, created), (Some(3), json!(2)));

@@ -73,8 +73,8 @@ fn url_files_read_like_affiliate_files() {
     let service = start(&data, &["serve"]);
     let core = format!("http://{}", service.grpc);
     let header = "Unnamed: 0;URL;Last seen;Discovery\u{a0}date;False positive;\r\n";
-    let rows = "0; https://one.example/ ;1/5/2026 2:30 PM;2026-05-01;TRUE;\r\n;;;;;\r\n1;https://two.example/;2026-05-02T01:30:00+02:00;30.04.2026;;\r\n";
-    let ambiguous = file(&data, "urls.csv", format!("{header}{rows}").replace("30.04", "3.4").as_bytes());
+    let rows = "0; https://one.example/ ;1/5/2026 2:30 PM;2026-05-01;TRUE;\r\n;;;;;\r\n1;https://two.example/;2026-05-02T01:30:00+02:00;30/04/2026;;\r\n";
+    let ambiguous = file(&data, "urls.csv", format!("{header}{rows}").replace("30/04", "3/4").as_bytes());
     let path = file(&data, "settled.csv", format!("\u{feff}sep=;\r\n{header}{rows}").as_bytes());
     let import =
         |path: &str| output(compliance(&data).args(["import", "urls", path, "--company", "7", "--core-url", &core]));
