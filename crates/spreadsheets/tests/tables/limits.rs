@@ -69,8 +69,8 @@ fn work_for_small_workbooks_is_limited() {
     let range = |column: usize| format!(r#"<mergeCell ref="{0}2:{0}100001"/>"#, name(column));
     let merges = format!("<mergeCells>{}</mergeCells>", (3..16_000).map(range).collect::<String>());
     let cells = r#"<c r="A1"><v>7</v></c><c r="B1"><v>7</v></c>"#;
-    let merged = Book::of(header + &records(2, cells)).with(&merges);
-    assert_eq!(read(merged.bytes(), options()).unwrap().len(), 100);
+    let sheet = Book::of(header + &records(2, cells)).with(&merges);
+    assert_eq!(read(sheet.bytes(), options()).unwrap().len(), 100);
 }
 
 /// The name of a column.
