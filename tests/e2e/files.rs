@@ -326,7 +326,7 @@ async fn options_of_files_are_query_parameters() {
     let misspelt = send(&rest, &format!("{path}?Encodng=macintosh"), CSV, file.clone()).await.with_status(422);
     assert_eq!(misspelt["message"], "The option Encodng does not exist. Write encoding.");
     for (path, option) in
-        [(path, "dry_run"), ("/urls", "absent_status"), ("/urls", "dry-run"), ("/affiliates", "max_absent")]
+        [(path, "dry_run"), ("/urls", "absent_status"), ("/urls", "Dry-Run"), ("/affiliates", "maxAbsent")]
     {
         let refused = send(&rest, &format!("{path}?{option}=1"), CSV, file.clone()).await;
         assert_eq!((refused.status, refused.paths()), (422, vec![option.to_owned()]), "{}", refused.text);

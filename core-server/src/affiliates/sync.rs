@@ -22,7 +22,7 @@ use tonic::{Request, Response, Streaming, codegen::BoxStream};
 pub(super) use self::{item::COMPARE, roster::PAGE};
 use self::{
     item::{Item, RosterUpdate, compare},
-    names::name_taken,
+    names::{Taken, name_taken},
     roster::Roster,
 };
 use super::{create::create_identified, in_order::Applied, input::Input, update::update_known};
@@ -60,6 +60,8 @@ impl Roster {
                 }
             }
             let taken = self.names.taken(&changes);
+            self.reserve(taken.len())?;
+            self.holders.extend(taken.values().filter_map(Taken::holder));
             for change in &changes {
                 let taken = taken.get(&change.position);
                 results[change.index] = taken.map(|taken| name_taken(change, *taken));

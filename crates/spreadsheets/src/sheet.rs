@@ -99,7 +99,7 @@ impl<'s> Sheet<'s> {
             Node::End("v" | "t") => self.is_value = false,
             Node::End("c") => self.end_cell()?,
             Node::End("row") => {
-                self.end_arrays();
+                self.end_arrays()?;
                 if !self.cells.is_empty() {
                     return each(RawRow { line: self.row, width: None, cells: std::mem::take(&mut self.cells) });
                 }
@@ -140,17 +140,27 @@ impl<'s> Sheet<'s> {
         let Some(range) = range.and_then(|name| Range::of(&name)) else { return Ok(()) };
         self.results += range.size();
         if self.results > MOST_RESULTS {
-            return Err(FileError::Limit(format!("the sheet has more than {MOST_RESULTS} cells with array formulas")));
+            return Err(too_many_results());
         }
+        // A formula that was never computed may spill over any rows below it.
+        let end = if self.book.is_uncomputed { u64::MAX } else { range.rows.1 };
         for column in range.columns.0..=range.columns.1 {
             let last = self.arrays.entry(column).or_default();
-            *last = range.rows.1.max(*last);
+            *last = end.max(*last);
         }
         Ok(())
     }
 
     /// Adds the cells that array formulas lack in this row.
-    fn end_arrays(&mut self) {
+    fn end_arrays(&mut self) -> Result<(), FileError> {
+        // A row without cells is blank.
+        if self.cells.is_empty() {
+            return Ok(());
+        }
+        self.results += self.arrays.len() as u64;
+        if self.results > MOST_RESULTS {
+            return Err(too_many_results());
+        }
         let written = self.cells.len();
         for column in self.arrays.keys() {
             if self.cells[..written].binary_search_by_key(column, |cell| cell.column).is_err() {
@@ -159,6 +169,7 @@ impl<'s> Sheet<'s> {
             }
         }
         self.cells.sort_by_key(|cell| cell.column);
+        Ok(())
     }
 
     fn begin_cell(&mut self, element: &BytesStart<'_>) -> Result<(), FileError> {
@@ -282,6 +293,10 @@ impl<'s> Sheet<'s> {
         }
         Ok(())
     }
+}
+
+fn too_many_results() -> FileError {
+    FileError::Limit(format!("the sheet has more than {MOST_RESULTS} cells with array formulas"))
 }
 
 /// Returns the column and row of a cell's name, such as `C7`. Names beyond the last column do not exist.

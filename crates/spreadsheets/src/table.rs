@@ -1,7 +1,7 @@
 //! Tables: columns below a row of headings, in CSV or in a workbook.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap},
     marker::PhantomData,
     mem::take,
     ops::ControlFlow,
@@ -25,47 +25,31 @@ use crate::{
 };
 
 /// What a spreadsheet shows instead of a value that it cannot compute, in several languages. Most others end in `!` or `?`.
-const ERRORS: [&str; 7] = ["#N/A", "#NV", "#N/D", "#N/V", "#I/T", "#Н/Д", "#GETTING_DATA"];
+const ERRORS: [&str; 11] =
+    ["#N/A", "#NV", "#N/D", "#N/V", "#N/B", "#I/T", "#Н/Д", "#YOK", "#HIÁNYZIK", "#NENÍ_K_DISPOZICI", "#GETTING_DATA"];
+/// How LibreOffice begins an error with a number.
+const NUMBERED_ERRORS: [&str; 6] = ["Err", "Error", "Fehler", "Fout", "Erro", "Errore"];
+/// What programs write for a missing identifier.
+const MISSING: [&str; 6] = ["NaN", "nan", "NULL", "null", "None", "<NA>"];
 /// Signs of Windows-1252 that are not between two letters. In their places, MS-DOS has letters.
-const NOT_IN_WORDS: &str = "€‚„†‡ˆ‰‹“”˜›¡¢£¤¥•¦§¶";
+const NOT_IN_WORDS: &str = "€‚„†‡ˆ‰‹“”˜›¡¢£¤¥•¦§¶¿";
 /// Those of them that are not behind a letter either.
 const NOT_IN_OR_AFTER_WORDS: &str = "‚„ˆ˜¡¢¤•";
+/// Letters that are not behind a lowercase letter. Mac Roman and MS-DOS have other letters in their places.
+const NOT_IN_LOWERCASE_WORDS: &str = "ŠŒŽŸ";
+/// Punctuation that can follow a capital letter.
+const PUNCTUATION: &str = "“”‘’–—…«»\u{a0}";
 /// Maximum length of a heading, in characters. Further characters of a cell are not compared.
 const LONGEST_HEADING: usize = 200;
 /// Maximum number of notes about repeated headings.
 const MOST_NOTES: usize = 20;
 /// The first or last word of a row with totals, in several languages.
-const TOTALS: [&str; 29] = [
-    "total",
-    "totals",
-    "subtotal",
-    "subtotals",
-    "grandtotal",
-    "sum",
-    "count",
-    "average",
-    "summe",
-    "gesamt",
-    "gesamtsumme",
-    "gesamtergebnis",
-    "ergebnis",
-    "zwischensumme",
-    "teilergebnis",
-    "anzahl",
-    "totale",
-    "totalgeneral",
-    "suma",
-    "soma",
-    "somme",
-    "totaal",
-    "subtotaal",
-    "razem",
-    "toplam",
-    "итого",
-    "всего",
-    "合計",
-    "总计",
-];
+const TOTALS: &str = "total totals totales totaux totalt totais totaal totale subtotal subtotals subtotaal grandtotal totalgeneral \
+                      sum summe summa suma soma somme gesamt gesamtsumme gesamtergebnis ergebnis zwischensumme teilergebnis anzahl \
+                      count average moyenne durchschnitt mittelwert celkem razem łącznie toplam összesen yhteensä \
+                      итого итог всего 合計 小計 合计 小计 总计 합계";
+/// Words beside these that do not make them the name of a company.
+const WITH_TOTALS: &str = "affiliates records rows urls entries items general général geral generale общий eur";
 
 /// A table whose headings are known.
 pub struct Table<R> {
@@ -90,8 +74,6 @@ struct Plan {
     escape: Escape,
     empty: Empty,
     required: &'static [&'static str],
-    /// Whether bytes of another encoding can be read as other letters.
-    is_windows_1252: bool,
     /// Whether spaces around a text belong to it.
     is_exact: bool,
 }
@@ -105,7 +87,9 @@ impl<R: TableRecord> Table<R> {
         if options.dates.is_some() && !fields.iter().any(|name| R::target(name).flatten().is_some_and(is_date)) {
             return Err(FileError::Unused("dates", "records without dates"));
         }
-        let mut scan = Scan::default();
+        // Bytes of another encoding can be read as other letters.
+        let is_windows_1252 = matches!(&file, File::Csv(text) if text.encoding == WINDOWS_1252);
+        let mut scan = Scan { is_windows_1252, ..Scan::default() };
         file.rows(&mut |row| scan.read::<R>(&row, &headings, &options))?;
         let Some(header) = scan.header else {
             let error = scan.without_headings::<R>(&headings, &options);
@@ -131,11 +115,11 @@ impl<R: TableRecord> Table<R> {
         if !read_only.is_empty() {
             notes.push(format!("ignored, because the service assigns them: {}", read_only.join(", ")));
         }
-        let (mut merges, mut ends_in_line_end, mut is_windows_1252) = (Merges::default(), true, false);
+        let (mut merges, mut ends_in_line_end) = (Merges::default(), true);
         let epoch = file.epoch();
         match &mut file {
             File::Csv(text) => {
-                (ends_in_line_end, is_windows_1252) = (text.ends_in_line_end, text.encoding == WINDOWS_1252);
+                ends_in_line_end = text.ends_in_line_end;
             }
             File::Workbook(workbook) => {
                 merges = take(&mut workbook.merges);
@@ -162,7 +146,6 @@ impl<R: TableRecord> Table<R> {
             escape: options.escape,
             empty: options.empty,
             required: options.required,
-            is_windows_1252,
         };
         let notes = notes.iter().map(|note| short(note).to_owned()).collect();
         Ok(Self { file, plan, merges, notes, rows, record: PhantomData })
@@ -209,8 +192,8 @@ struct Header {
     columns: Vec<Target>,
     /// The number of known headings.
     known: usize,
-    /// The keys of all headings that a table can have.
-    possible: HashSet<String>,
+    /// The keys of all headings that a table can have, with their fields.
+    possible: HashMap<String, Option<&'static str>>,
 }
 
 impl Header {
@@ -222,7 +205,15 @@ impl Header {
     /// Whether a row has headings, but not those of the table, as in files that were joined. Its first cells do, and most of its cells.
     fn has_others(&self, row: &RawRow) -> bool {
         let cells = || row.cells.iter().filter(|cell| !cell.is_blank());
-        let is_heading = |cell: &&Cell| self.possible.contains(&key(start(&cell.text)));
+        let is_heading = |cell: &&Cell| self.possible.contains_key(&key(start(&cell.text)));
+        // No record has the name of a required field in this field.
+        let is_own = |(column, field): (usize, &Target)| {
+            let Some(field) = field.filter(|field| field.required) else { return false };
+            self.possible.get(&key(start(row.text(column)))) == Some(&Some(field.name))
+        };
+        if self.columns.iter().enumerate().any(is_own) {
+            return true;
+        }
         cells().count() > 1
             && cells().take(2).all(|cell| is_heading(&cell))
             && cells().filter(is_heading).count() * 2 > cells().count()
@@ -254,6 +245,7 @@ struct Scan {
     last_line: u64,
     /// The columns without a heading that have cells.
     unnamed: BTreeSet<usize>,
+    is_windows_1252: bool,
     notes: Vec<String>,
 }
 
@@ -299,7 +291,10 @@ impl Scan {
         for cell in row.cells.iter().filter(|cell| !cell.is_blank()) {
             let target = header.columns.get(cell.column).copied().flatten();
             if options.dates.is_none() && target.is_some_and(is_date) && matches!(cell.kind, CellKind::Text) {
-                self.orders.see(row.line, visible(&cell.text))?;
+                self.orders.see(row.line, without_formula(visible(&cell.text)))?;
+            }
+            if self.is_windows_1252 && target.is_some() {
+                check_encoding(row.line, visible(&cell.text))?;
             }
             let has_heading = header.names.get(cell.column).is_some_and(|name| !is_unnamed(name));
             if !has_heading && self.unnamed.len() < MOST_NOTES && header.width.is_none_or(|width| cell.column < width) {
@@ -338,9 +333,10 @@ impl Scan {
         }
         let columns = headings.columns::<R>(&names, options.required)?;
         let keys: Vec<String> = names.iter().map(|name| key(name)).collect();
-        let names_of = |field: &Field| [field.name].into_iter().chain(field.headings.iter().copied()).map(key);
-        let possible = R::fields().into_iter().filter_map(R::target).flatten().flat_map(names_of);
-        let possible = possible.chain(keys.iter().cloned()).collect();
+        let mut possible: HashMap<_, _> = keys.iter().map(|key| (key.clone(), None)).collect();
+        for field in R::fields().into_iter().filter_map(R::target).flatten() {
+            possible.extend([field.name].iter().chain(field.headings).map(|name| (key(name), Some(field.name))));
+        }
         let header = Header { names, keys, line: row.line, width: row.width, columns, known, possible };
         if let Some((_, line)) = self.above.iter().find(|(cells, _)| header.is_record(cells, options.required)) {
             return Err(FileError::Columns(format!(
@@ -379,24 +375,30 @@ fn start(text: &str) -> &str {
     text.char_indices().nth(LONGEST_HEADING).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Whether a row has totals of the rows above: a text with a word such as `Total`, and only numbers behind it.
+/// Whether a row has totals of the rows above: a text with a word such as `Total`, and only numbers in its other cells.
 fn is_total(row: &RawRow) -> bool {
-    let mut cells = row.cells.iter().filter(|cell| !cell.is_blank());
+    let mut cells = row.cells.iter().filter(|cell| cell.text.contains(char::is_alphabetic));
     let text = start(cells.next().map_or("", |cell| visible(&cell.text)));
+    if text.is_empty() || cells.next().is_some() {
+        return false;
+    }
+    let words: Vec<&str> = text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).collect();
     // IDs such as SUM100 and TOTAL-7 have their number beside the word.
-    let is_word =
-        |word: &str| !word.contains(|next: char| next.is_ascii_digit()) && TOTALS.contains(&letters(word).as_str());
-    let mut words = text.split_whitespace().filter(|word| word.contains(char::is_alphabetic));
-    let is_named = words.next().is_some_and(is_word) || words.next_back().is_some_and(is_word);
-    is_named && cells.all(|cell| !cell.text.contains(char::is_alphabetic))
+    let is_plain = |word: &str| !word.contains(|next: char| next.is_ascii_digit());
+    let is_in = |list: &str, word: &str| is_plain(word) && list.split(' ').any(|known| known == letters(word));
+    let is_first = words.first().is_some_and(|word| is_in(TOTALS, word));
+    // As in `Germany Total`.
+    let is_last = words.last().is_some_and(|word| is_in(TOTALS, word));
+    // As in `Total affiliates`, but not in the name Total Fitness.
+    is_last || is_first && words.iter().all(|word| is_in(TOTALS, word) || is_in(WITH_TOTALS, word))
 }
 
 /// Whether a text is what a spreadsheet shows for an error, or for a number in a narrow column.
 fn is_error(text: &str) -> bool {
     let is_filled = text.len() > 2 && text.bytes().all(|byte| byte == b'#');
-    let of_calc = text
-        .strip_prefix("Err:")
-        .is_some_and(|code| !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_number = |code: &str| !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit());
+    let of_calc =
+        text.split_once(':').is_some_and(|(name, code)| NUMBERED_ERRORS.contains(&name.trim_end()) && is_number(code));
     let is_sign = |next: char| !next.is_lowercase() && !next.is_whitespace();
     let is_named = text.len() > 2 && text.starts_with('#') && text.ends_with(['!', '?']) && text.chars().all(is_sign);
     is_filled || of_calc || is_named || ERRORS.contains(&text)
@@ -418,25 +420,40 @@ fn without_formula(text: &str) -> &str {
     quoted.filter(|text| !text.contains('"')).map_or(text, visible)
 }
 
+/// Fails if a text of Windows-1252 seems to have another encoding. Other rows can have letters that nobody can tell from the right ones.
+fn check_encoding(line: u64, text: &str) -> Result<(), FileError> {
+    let shown = short(text);
+    if has_parts_of_letters(text) {
+        return Err(FileError::Encoding(format!(
+            "line {line} has {shown:?}, with letters in UTF-8: save the whole file as CSV in UTF-8"
+        )));
+    }
+    let Some(sign) = sign_in_word(text) else { return Ok(()) };
+    Err(FileError::Encoding(format!(
+        "line {line} has {shown:?}, with the sign {sign} in a word, where MS-DOS or a Mac has a letter: save the file as CSV in UTF-8"
+    )))
+}
+
 /// Whether a text has letters in UTF-8 that were read as Windows-1252, such as `Ã¼`.
 fn has_parts_of_letters(text: &str) -> bool {
     let is_part = |next: char| {
-        WINDOWS_1252.encode(next.encode_utf8(&mut [0; 4])).0.first().is_some_and(|byte| (0x80..0xc0).contains(byte))
+        let byte = WINDOWS_1252.encode(next.encode_utf8(&mut [0; 4])).0.first().copied();
+        byte.is_some_and(|byte| (0x80..0xc0).contains(&byte)) && !PUNCTUATION.contains(next)
     };
-    text.split(['Ã', 'Â']).skip(1).any(|rest| rest.starts_with(|next: char| !next.is_alphabetic() && is_part(next)))
+    text.contains("â€") || text.split(['Ã', 'Â']).skip(1).any(|rest| rest.starts_with(is_part))
 }
 
 /// Returns a sign where a word has a letter, as in text of MS-DOS that is read as Windows-1252.
 fn sign_in_word(text: &str) -> Option<char> {
-    let mut is_after_letter = false;
+    let (mut is_after_letter, mut is_after_lowercase) = (false, false);
     let mut characters = text.chars().peekable();
     while let Some(next) = characters.next() {
         let is_before_letter = characters.peek().is_some_and(|next| next.is_alphabetic());
         let signs = if is_before_letter { NOT_IN_WORDS } else { NOT_IN_OR_AFTER_WORDS };
-        if is_after_letter && signs.contains(next) {
+        if is_after_letter && signs.contains(next) || is_after_lowercase && NOT_IN_LOWERCASE_WORDS.contains(next) {
             return Some(next);
         }
-        is_after_letter = next.is_alphabetic();
+        (is_after_letter, is_after_lowercase) = (next.is_alphabetic(), next.is_lowercase());
     }
     None
 }
@@ -450,6 +467,29 @@ fn is_scientific(text: &str) -> bool {
     let (whole, decimals) = number.split_once(['.', ',']).unwrap_or((number, ""));
     let exponent = unsigned(exponent);
     !exponent.is_empty() && digits(exponent) && digits(whole) && digits(decimals) && whole.len() + decimals.len() > 0
+}
+
+/// Fails for a code that a program wrote as a number with decimals, such as `1001.0`.
+fn check_code(text: &str) -> Result<(), String> {
+    let whole = text.strip_suffix(".0").filter(|whole| !whole.is_empty());
+    if whole.is_some_and(|whole| whole.bytes().all(|byte| byte.is_ascii_digit())) {
+        return Err(format!("The number {text} has decimals, as some programs write numbers; write it without them."));
+    }
+    Ok(())
+}
+
+/// Returns an identifier, unless it is a formula, or what a program writes for a missing value.
+fn check_identifier(text: String) -> Result<String, String> {
+    if text.starts_with('=') {
+        return Err("The ID is a formula; enter its result.".to_owned());
+    }
+    if MISSING.contains(&text.as_str()) {
+        return Err(format!("The ID is {text}, as programs write a missing value; enter the ID."));
+    }
+    if text.contains(char::is_control) {
+        return Err("The ID has a control character, such as a line break; enter it again.".to_owned());
+    }
+    Ok(text)
 }
 
 impl Plan {
@@ -516,7 +556,8 @@ impl Plan {
             CellKind::Date if !is_date(field) => {
                 return Err("The cell is a date, and the field is not; enter the value as text.".to_owned());
             }
-            CellKind::Number(number) if is_date(field) && (1900.0..2200.0).contains(&number) => {
+            // As a date, it would be in 1900 to 1906.
+            CellKind::Number(number) if is_date(field) && number < 2200.0 => {
                 return Err(format!(
                     "The cell has the number {number}, which is a year or a date without its format; enter the whole date."
                 ));
@@ -526,27 +567,23 @@ impl Plan {
             _ => cell.text.clone(),
         };
         let shown = visible(&written);
-        let text =
-            if self.is_exact { self.escape.text(&written) } else { without_formula(visible(self.escape.text(shown))) };
-        // An export can have been saved by a spreadsheet, which damages it like other files.
-        if is_error(shown) {
-            return Err(format!("The cell has the error {shown} of a formula; correct it in the spreadsheet."));
+        // An export has an apostrophe before its own formulas.
+        let text = match self.is_exact {
+            true if without_formula(&written) == written => self.escape.text(&written),
+            true => without_formula(&written),
+            false => visible(self.escape.text(without_formula(shown))),
+        };
+        // A spreadsheet can have saved and damaged an export.
+        if let Some(error) = [shown, visible(text)].into_iter().find(|text| is_error(text)) {
+            return Err(format!("The cell has the error {error} of a formula; correct it in the spreadsheet."));
         }
-        if is_scientific(text) {
+        if is_scientific(visible(text)) {
             return Err(format!(
                 "The number {text} has lost digits; format the column as text, and enter all digits. Send a code of this form in JSON."
             ));
         }
         if text.contains(|next| matches!(next, '\0' | '\u{80}'..='\u{9f}' | '\u{fffd}')) {
             return Err("The text has lost a character in another encoding; enter it again.".to_owned());
-        }
-        if self.is_windows_1252 && has_parts_of_letters(text) {
-            return Err("The text has parts of letters in UTF-8, such as \u{c3}\u{bc}; enter it again.".to_owned());
-        }
-        if let Some(sign) = sign_in_word(text).filter(|_| self.is_windows_1252) {
-            return Err(format!(
-                "The text has the sign {sign} in a word, where MS-DOS has a letter; save the file as CSV in UTF-8."
-            ));
         }
         if !self.is_exact {
             let is_space = |next: char| next.is_whitespace() && next != ' ';
@@ -558,12 +595,12 @@ impl Plan {
                         .to_owned(),
                 );
             }
+            if field.name == "zip" || field.name.starts_with("phone_") {
+                check_code(text)?;
+            }
             if field.name.ends_with("_id") {
-                let text = identity(text);
-                if text.contains(char::is_control) {
-                    return Err("The ID has a control character, such as a line break; enter it again.".to_owned());
-                }
-                return Ok(text);
+                check_code(text)?;
+                return check_identifier(identity(text));
             }
             if field.name == "affiliate_name" {
                 return Ok(text.nfc().collect());

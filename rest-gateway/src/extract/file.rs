@@ -36,8 +36,8 @@ use crate::{
 const MEMORY_STEP: usize = 1 << 20;
 /// Memory for a row's result, in bytes.
 const RESULT: usize = 256;
-/// Options of other operations and programs. Without them, a file would be saved, or affiliates left as they are.
-const FOREIGN_OPTIONS: [&str; 6] = ["absent_status", "max_absent", "validate_only", "dry_run", "dry-run", "dryrun"];
+/// Options of other operations and programs, as letters. Without them, a file would be saved, or affiliates left as they are.
+const FOREIGN_OPTIONS: [&str; 5] = ["absentstatus", "maxabsent", "reportabsent", "validateonly", "dryrun"];
 /// Minimum similarity of a misspelled option to an option's name, from 0 to 1.
 const SIMILAR: f64 = 0.7;
 
@@ -51,18 +51,17 @@ impl FileHead {
         let mut given = HashSet::new();
         for (name, value) in self.query.parameters() {
             if !known.contains(&&*name) {
-                if FOREIGN_OPTIONS.contains(&&*name) {
-                    let options = known.join(", ");
-                    let message =
-                        format!("The option {name} does not exist for this operation. Its options are: {options}.");
-                    violations.report(name, |_| message);
-                    continue;
-                }
                 // Other parameters have no effect, as with JSON.
-                let similarity = |option: &&str| normalized_damerau_levenshtein(&name.to_ascii_lowercase(), option);
+                let lower = name.to_ascii_lowercase();
+                let similarity = |option: &&str| normalized_damerau_levenshtein(&lower, option);
                 let nearest = known.iter().max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
                 if let Some(meant) = nearest.filter(|option| similarity(option) >= SIMILAR) {
                     let message = format!("The option {name} does not exist. Write {meant}.");
+                    violations.report(name, |_| message);
+                } else if FOREIGN_OPTIONS.contains(&&*lower.replace(['_', '-'], "")) {
+                    let options = known.join(", ");
+                    let message =
+                        format!("The option {name} does not exist for this operation. Its options are: {options}.");
                     violations.report(name, |_| message);
                 }
                 continue;

@@ -276,6 +276,18 @@ async fn absent_affiliates_get_their_status() {
         let data = sync(&service, company, layer, &body).await;
         assert_eq!(data["absent"], absent("no", "terminated"));
         assert_eq!((&data["absent_total"], &data["absent_changed"]), (&json!(1), &json!(0)));
+        // An item with the name of an affiliate can be this affiliate.
+        let mut named = body.clone();
+        named["affiliates"][1] = json!({"client_affiliate_id": "NaN", "affiliate_name": "b"});
+        named["absent_status"] = json!("probation");
+        let data = sync(&service, company, layer, &named).await;
+        assert_eq!(data["results"][1]["code"], 1023, "{data}");
+        let absent_ids: Vec<_> =
+            data["absent"].as_array().unwrap().iter().map(|it| it["affiliate_id"].clone()).collect();
+        assert_eq!(absent_ids, [103, 104], "{data}");
+        let back = json!({"affiliates": [{"client_affiliate_id": "A"}, {"client_affiliate_id": "B"}], "absent_status": "active"});
+        sync(&service, company, layer, &back).await;
+        let before = rows(&service, company).await;
         // An item without an identifier could be the missing affiliate.
         body["affiliates"].as_array_mut().unwrap().push(json!({"affiliate_name": "b"}));
         body["absent_status"] = json!("suspended");

@@ -24,6 +24,16 @@ pub(super) enum Taken {
     ByItem(i64),
 }
 
+impl Taken {
+    /// Returns the affiliate that keeps the name.
+    pub(super) fn holder(&self) -> Option<i64> {
+        match self {
+            Self::ByAffiliate(id) => Some(*id),
+            Self::ByItem(_) => None,
+        }
+    }
+}
+
 /// Names in earlier batches of a dry run, which writes nothing.
 #[derive(Default)]
 pub(super) struct Names {

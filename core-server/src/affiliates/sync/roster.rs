@@ -1,6 +1,9 @@
 //! The state of a roster while its items are synced, and the affiliates that are absent from it.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use admission::{LimitReached, Reservation};
 use compliance_api::{
@@ -57,6 +60,8 @@ pub(super) struct Roster {
     /// The positions of identifiers.
     identifiers: HashMap<Digest, i64>,
     pub(super) names: Names,
+    /// The affiliates whose names refused items have. Such an item may be this affiliate, with another identifier.
+    pub(super) holders: HashSet<i64>,
     /// Whether every item had a valid identifier.
     is_identified: bool,
     /// The position of the first item of the current batch.
@@ -80,6 +85,7 @@ impl Roster {
             validate_only: None,
             identifiers: HashMap::new(),
             names: Names::default(),
+            holders: HashSet::new(),
             is_identified: true,
             first: 0,
             after: 0,
@@ -174,7 +180,7 @@ impl Roster {
             let mut rows = self.page(self.after, ABSENT_PAGE).await?;
             let Some(last) = rows.last() else { return Ok(Vec::new()) };
             self.after = last.affiliate_id;
-            rows.retain(|row| !self.has(&row.client_affiliate_id));
+            rows.retain(|row| !self.has(&row.client_affiliate_id) && !self.holders.contains(&row.affiliate_id));
             if !rows.is_empty() {
                 return self.with_status(rows).await;
             }

@@ -76,7 +76,7 @@ fn every_encoding_is_read() {
 #[test]
 fn bytes_outside_the_encoding_are_rejected() {
     // MS-DOS: ü is 0x81, ä is 0x84, which Windows-1252 has as another character.
-    let dos = b"client_affiliate_id,affiliate_name\nA-1,B\x84r\nA-2,J\x81rgen\n";
+    let dos = b"client_affiliate_id,affiliate_name\nA-1,Bar\nA-2,J\x81rgen\n";
     let named = |encoding| Options { encoding: Some(encoding), ..options() };
     fails(*dos, named(Encoding::Windows1252), "line 3 has the byte 0x81, which Windows-1252 does not have");
     let lone = utf16("client_affiliate_id,affiliate_name\n", u16::to_le_bytes);
@@ -112,8 +112,7 @@ fn msdos_letters_read_as_windows_1252_are_rejected() {
         (b"Lou\x98s", '˜'),
         (b"S\x9bren", '›'),
     ] {
-        let error = format!("2 ! affiliate_name affiliate_name: The text has the sign {sign} in a word, where MS-DOS");
-        reads(file(name), named(), &[&error]);
+        fails(file(name), named(), &format!("with the sign {sign} in a word, where MS-DOS"));
     }
     for (name, text) in [
         (&b"D\x92Angelo\x85so"[..], "D’Angelo…so"),
@@ -346,6 +345,8 @@ fn errors_in_any_language_are_refused() {
         "#BUSY!",
         "#DIV/0!",
         "#NAME?",
+        "#N/B",
+        "Fehler:502",
         "Err:502",
         "########",
     ] {
@@ -376,25 +377,64 @@ fn ids_with_control_characters_are_refused() {
 #[test]
 fn ms_dos_signs_and_joined_encodings_are_refused() {
     let named = Options { encoding: Some(Encoding::Windows1252), ..options() };
-    for name in ["L\u{a2}pez", "Mu\u{a4}oz", "Garc\u{a1}a", "Ra\u{a3}l", "Niccol\u{2022}", "M\u{c3}\u{bc}ller"] {
-        let text = encoding_rs::WINDOWS_1252.encode(name).0.into_owned();
-        let text = [b"client_affiliate_id,affiliate_name\nA-1,", &text[..], b"\nA-2,\xfc\n"].concat();
-        reads(
-            text,
-            named.clone(),
-            &["2 ! affiliate_name affiliate_name: The text has", "3 client_affiliate_id=A-2 affiliate_name=\u{fc}"],
-        );
+    let file = |name: &str| {
+        let name = encoding_rs::WINDOWS_1252.encode(name).0.into_owned();
+        [b"client_affiliate_id,affiliate_name\nA-1,", &name[..], b"\nA-2,\xfc\n"].concat()
+    };
+    for name in [
+        "L\u{a2}pez",
+        "Mu\u{a4}oz",
+        "Garc\u{a1}a",
+        "Ra\u{a3}l",
+        "Niccol\u{2022}",
+        "Moli\u{160}re",
+        "Jos\u{17d}",
+        "M\u{c3}\u{bc}ller",
+        "Stra\u{c3}\u{178}e",
+        "Ra\u{c3}\u{ba}l",
+        "O\u{e2}\u{20ac}\u{2122}Neill",
+    ] {
+        assert_eq!(fails(file(name), named.clone(), "line 2 has ").option(), Some("encoding"), "{name}");
     }
-    for name in ["50 \u{a3} Ltd", "Ann \u{2022} Ben", "S\u{c3}O", "\u{c2}ngela", "M\u{fc}ller\u{2013}Ott"] {
-        let text = encoding_rs::WINDOWS_1252.encode(name).0.into_owned();
-        let text = [b"client_affiliate_id,affiliate_name\nA-1,", &text[..], b"\n"].concat();
-        reads(text, named.clone(), &[&format!("2 client_affiliate_id=A-1 affiliate_name={name}")]);
+    for name in [
+        "50 \u{a3} Ltd",
+        "Ann \u{2022} Ben",
+        "S\u{c3}O",
+        "\u{c2}ngela",
+        "M\u{fc}ller\u{2013}Ott",
+        "O\u{2019}Neill",
+        "\u{201c}AMANH\u{c3}\u{201d}",
+        "\u{160}kvorec",
+    ] {
+        let lines = [
+            &*format!("2 client_affiliate_id=A-1 affiliate_name={name}"),
+            "3 client_affiliate_id=A-2 affiliate_name=\u{fc}",
+        ];
+        reads(file(name), named.clone(), &lines);
     }
+}
+
+#[test]
+fn ids_of_programs_for_missing_values_are_refused() {
+    for (id, reason) in [
+        ("NaN", "The ID is NaN"),
+        ("NULL", "The ID is NULL"),
+        ("1001.0", "The number 1001.0 has decimals"),
+        ("=A1", "The ID is a formula"),
+    ] {
+        let text = format!("client_affiliate_id,affiliate_name\n{id},Ann\n");
+        reads(text, options(), &[&format!("2 ! client_affiliate_id client_affiliate_id: {reason}")]);
+    }
+    let text = "client_affiliate_id,affiliate_name,phone_one,city\nA-1,Ann,4915.0,2.0\nA.0,Ben,,\n";
+    let lines = ["2 ! phone_one phone_one: The number 4915.0 has", "3 client_affiliate_id=A.0 affiliate_name=Ben"];
+    reads(text, options(), &lines);
 }
 
 #[test]
 fn dates_with_other_separators_do_not_show_the_order() {
     let header = "client_affiliate_id,affiliate_name,start_date";
+    let text = format!("{header}\nA-1,Ann,\"=\"\"1/5/2026\"\"\"\n");
+    fails(text, options(), "1/5/2026 on line 2 can be two dates");
     for dates in [["1.5.2026", "5/25/2026"], ["25/5/2026", "1-5-2026"]] {
         let text = format!("{header}\nA-1,Ann,{}\nA-2,Ben,{}\n", dates[0], dates[1]);
         assert_eq!(fails(text, options(), "has other separators").option(), Some("dates"));

@@ -122,6 +122,15 @@ fn titles_are_ignored_and_totals_refused() {
 }
 
 #[test]
+fn names_with_words_of_totals_are_read() {
+    for name in ["Total Life Changes", "Count Basie", "Suma Reddy"] {
+        let text = format!("affiliate_name,client_affiliate_id\n{name},10001\n");
+        reads(text, options(), &[&format!("2 client_affiliate_id=10001 affiliate_name={name}")]);
+    }
+    reads("zip,client_affiliate_id,affiliate_name\n12,Total,7\n", options(), &["2 !  : The row seems to have totals"]);
+}
+
+#[test]
 fn every_column_without_a_heading_is_noted() {
     reads(
         "client_affiliate_id,affiliate_name,,city,Unnamed: 4,\nA-1,Ann,x,,,\nA-2,Ben,,,y,z\n",
@@ -141,6 +150,7 @@ fn joined_tables_with_other_headings_are_refused() {
         "Your affiliate ID,Name,City\nA-2,Ben,\n",
         "client_affiliate_id,affiliate_name\nA-2,Ben\n",
         "client_affiliate_id,affiliate_name,Fax\nA-2,Ben,\n",
+        "Your affiliate ID,Full name X,Fax\nA-2,Ben,\n",
     ] {
         let text = format!("client_affiliate_id,affiliate_name,city\nA-1,Ann,Ulm\n{second}");
         fails(text, options(), "row 3 has other headings than row 1");
