@@ -273,7 +273,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn connection_waits_are_no_statement_time() {
+    async fn statement_time_excludes_connection_waits() {
         let statement = async {
             let borrowed = async {
                 let _wait = ConnectionWait::start();
