@@ -164,7 +164,7 @@ pub(crate) fn run_as_owner<T>(
     })
 }
 
-/// Says which role a command needs, if the database refused it to another one.
+/// Adds which role a command needs, if the database denied the command to another role.
 fn name_owner(error: anyhow::Error) -> anyhow::Error {
     let code = error.chain().find_map(|cause| cause.downcast_ref::<sqlx::Error>()?.as_database_error()?.code());
     if code.is_some_and(|code| code == INSUFFICIENT_PRIVILEGE) {

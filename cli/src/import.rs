@@ -40,7 +40,7 @@ use crate::{
     service::{RecordKind, Service, ServiceArgs},
 };
 
-/// Affiliates that are sent together.
+/// Number of affiliates per batch.
 const BATCH: usize = 1000;
 /// Maximum size of the parts of a workbook, in bytes.
 const UNPACKED_BYTES: u64 = 512 << 20;
@@ -164,7 +164,7 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
         let source = Source::open(&file, encoding).map_err(InvalidSetting::unreadable(&file))?;
         let report = Report::check(report, &file)?;
         let format = source.format(&file, format).and_then(|format| {
-            // Otherwise a file that was cut off is found after most of it is imported.
+            // Otherwise, a truncated file would be noticed only after most of it is imported.
             if format == InputFormat::Json { batches::check_end(&source).map(|()| format) } else { Ok(format) }
         });
         Ok((source, format.map_err(InvalidSetting::unreadable(&file))?, report))

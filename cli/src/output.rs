@@ -91,7 +91,7 @@ impl Output {
         }
         let path = target.with_added_extension(format!("{:08x}.unfinished", rand::random::<u32>()));
         let mode = fs::symlink_metadata(&target).map_or(0o666, |there| there.mode() & 0o666);
-        // `create_new` opens nothing that exists, and follows no link.
+        // `create_new` never opens an existing file or follows a link.
         let file = options.create_new(true).mode(mode).open(&path).await.with_context(refused)?;
         Ok(Self { file, form, unfinished: Some(Unfinished { path, target }), is_empty: true, failure })
     }

@@ -8,10 +8,10 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Interval of the lines without a terminal.
+/// Interval between progress lines without a terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
-/// The progress of one command, which has one phase at a time. Clones are the same progress.
+/// The progress of one command, which has one phase at a time. Clones share the progress.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress(Arc<Mutex<Option<Phase>>>);
 

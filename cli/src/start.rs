@@ -1,4 +1,4 @@
-//! The start of a service: it waits for its dependencies, and its ports respond that it is not ready.
+//! Startup of a service: it waits for its dependencies, while its ports report that it is not ready.
 
 use std::{io, pin::Pin, time::Duration};
 
@@ -76,7 +76,7 @@ impl ServicePort {
         Ok(Self { port, tls, unready, unready_server: None })
     }
 
-    /// Starts to respond that the service is not ready.
+    /// Starts reporting that the service is not ready.
     fn open(&mut self) -> anyhow::Result<()> {
         if self.unready_server.is_none() {
             let listener = Listener { tcp: self.port.listen()?, tls: self.tls.clone() };

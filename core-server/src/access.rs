@@ -143,7 +143,7 @@ impl AccessPolicy {
         self.verifier.authorize(Some(authorization.as_bytes()), now())
     }
 
-    /// The result for an `authorization` value, if no signature must be verified for it.
+    /// The result for an `authorization` value, if it needs no signature check.
     pub(crate) fn verify_cached(&self, authorization: &str) -> Option<Verified> {
         self.verifier.authorize_cached(Some(authorization.as_bytes()), now())
     }

@@ -3,7 +3,7 @@
 use sqlx::{PgConnection, PgExecutor};
 use time::OffsetDateTime;
 
-/// The end of a company's record of changes. A copy kept elsewhere later shows whether anything up to its position has changed.
+/// The end of a company's record of changes. A copy kept elsewhere reveals later alterations up to its position.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow, serde::Serialize, serde::Deserialize)]
 pub struct Checkpoint {
     /// The company.

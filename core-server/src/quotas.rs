@@ -15,7 +15,7 @@ use tonic::{Code, Response};
 
 use crate::{CompanyLimit, CoreSettings, Limit};
 
-/// A company may have a quarter of the calls in flight. It may have at least `CALLS_AT_LEAST`.
+/// A company may have a quarter of the calls in flight, and at least `CALLS_AT_LEAST`.
 pub const CALL_SHARE: usize = 4;
 const CALLS_AT_LEAST: usize = 64;
 /// Maximum number of streams of all companies, as a multiple of the maximum for one company.

@@ -175,7 +175,7 @@ mod tests {
     /// Preparing a statement again costs a round trip and a plan.
     #[test]
     fn a_connection_keeps_every_statement() {
-        // At most this many are neither listed by this crate nor described in `.sqlx`.
+        // Maximum number of statements that this crate does not list and `.sqlx` does not describe.
         let others = 50;
         let lists = list_statements().count();
         let described = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".sqlx")).unwrap().count();

@@ -53,7 +53,7 @@ fn is_mark(character: char) -> bool {
 const PLAIN: [(char, &str); 8] =
     [('ø', "o"), ('Ø', "o"), ('ł', "l"), ('Ł', "l"), ('đ', "d"), ('Đ', "d"), ('æ', "ae"), ('Æ', "ae")];
 
-/// A letter without accents in lower case, or a letter for two others, such as `ss` for `ß`. Other characters stay as they are.
+/// A letter in lower case without accents, or two letters for one, such as `ss` for `ß`. Other characters stay unchanged.
 fn folded(character: char) -> Vec<char> {
     if !character.is_alphanumeric() {
         return vec![character];

@@ -288,7 +288,7 @@ async fn unrepresentable_dates_are_null_and_reported() {
 /// The request changes the record, but not its date. The stored date becomes the date that reads return, and the other items of the request
 /// succeed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn records_with_such_dates_are_written_like_others() {
+async fn records_with_unrepresentable_dates_stay_writable() {
     for value in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {
         let core = TestCore::over(fresh_database().await.options, 4).await;
         let mut clients = core.company(new_company());

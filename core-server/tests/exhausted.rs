@@ -80,7 +80,7 @@ async fn writes_are_unavailable_and_reads_continue() {
 
 /// A schema change locks the table that the check of the database reads. The check waits, and calls succeed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_locked_table_is_no_outage() {
+async fn a_locked_table_is_not_an_outage() {
     const PATIENCE: Duration = Duration::from_mins(1);
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());

@@ -56,7 +56,7 @@ fn code(answer: &Answer) -> Code {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn both_paths_return_the_same_response() {
+async fn single_and_coalesced_reads_return_the_same_response() {
     let core = TestCore::start().await;
     let token = token_with_scope(new_company(), Some(SCOPE_MONITOR), 3600);
     let mut clients = core.clients(&token);

@@ -57,7 +57,7 @@ fn preferred<T: Copy + Default>(headers: &HeaderMap, format: impl Fn(&str, &[&st
         let quality = parameters.iter().find_map(weight).unwrap_or(1000);
         Some((quality, format(media_type, &parameters)?)).filter(|_| quality > 0)
     });
-    // The first of equal formats wins.
+    // On a tie, the first format wins.
     ranges.rev().max_by_key(|(quality, _)| *quality).map_or_else(T::default, |(_, format)| format)
 }
 

@@ -6,7 +6,7 @@ use http::{HeaderMap, header::CONTENT_TYPE};
 /// The media types of files with tables.
 pub const FILES: [&str; 2] = ["text/csv", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"];
 
-/// The query parameters that say how a file is read.
+/// The query parameters that control how a file is read.
 pub const FILE_OPTIONS: [&str; 5] = ["dates", "encoding", "sheet", "columns", "escape"];
 
 /// Whether the body is a file with a table. Any other body is JSON.
@@ -20,7 +20,7 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     media_type == "application/json" || media_type.ends_with("+json")
 }
 
-/// The error of a body that is not JSON, and that the header does not name as a file.
+/// The error for a body that is neither JSON nor, according to the header, a file.
 pub(crate) fn not_a_file() -> Error {
     let [csv, workbook] = FILES;
     let message = format!(

@@ -102,7 +102,7 @@ pub(crate) struct OfFile<'a> {
     pub(crate) notes: &'a [String],
 }
 
-/// The response to a validation failure. `rows` has the violations again, with their places in a file with these notes.
+/// The response to a validation failure. For a file, `rows` repeats the violations with their places, and `notes` are its notes.
 pub(crate) fn respond_invalid<R: Serialize>(
     message: &str,
     violations: Violations,

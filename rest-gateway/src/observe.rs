@@ -97,7 +97,7 @@ fn identify(request: &mut Request) -> HeaderValue {
     id
 }
 
-/// Returns a new request ID. Each process starts at a random number, so IDs are very likely unique. They protect nothing.
+/// Returns a new request ID. Each process starts at a random number, so IDs are very likely unique. They are not secrets.
 pub(crate) fn new_id() -> u64 {
     static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| AtomicU64::new(RandomState::new().hash_one(())));
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -165,7 +165,7 @@ async fn respond(
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::UNAUTHORIZED) {
         state.rejections.delay(record.company()).await;
     }
-    // A body of known size is complete, so its request is too. The record lives until the end of other bodies.
+    // A body of known size is complete, and so is its request. For other bodies, the record lives until they end.
     let is_endless = response.extensions().get::<Endless>().is_some();
     Ok(response.map(|body| match body.size_hint().exact() {
         _ if is_endless => body,
@@ -178,7 +178,7 @@ fn refuse(error: Error) -> Response {
     let is_malformed = error.reason == Reason::RequestMalformed;
     let mut response = Rejection::from(error).into_response();
     if is_malformed {
-        // Nobody knows where the next request begins.
+        // The start of the next request is unknown.
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     response

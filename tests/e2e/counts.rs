@@ -149,7 +149,7 @@ async fn case_totals_are_exact() {
 
 /// Pages of a list without filters have their records even if its counts are missing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_without_counts() {
+async fn missing_counts_hide_no_records() {
     let service = TestService::start().await;
     let company = new_company();
     let insert = "insert into compliance_urls (company_id, url, url_hash)

@@ -150,7 +150,7 @@ fn start(text: &str) -> String {
 
 /// Deep, long or odd values of unknown fields are valid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn deep_but_harmless() {
+async fn odd_values_of_unknown_fields_are_accepted() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
     let nested = [

@@ -55,7 +55,7 @@ async fn unknown_paths_and_wrong_methods() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies_over_the_limit() {
+async fn oversized_bodies_return_413() {
     let settings = Settings { body_limit: 4096, ..Settings::default() };
     let service = TestService::with(Options { settings, ..Options::default() }).await;
     let company = new_company();

@@ -27,7 +27,7 @@ const WITHOUT_DATABASE: [&str; 1] = ["AccessService/CheckAccess"];
 
 /// Uses the routes and operations of `isolation`, which fails if one is missing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_operation_reports_it() {
+async fn every_operation_reports_an_outage() {
     let (service, cluster) = service().await;
     let company = new_company();
     let clients = [service.rest(company), service.rest_remote(company)];
@@ -78,7 +78,7 @@ async fn every_operation_reports_it() {
 
 /// A client must notice that a response is incomplete.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_breaks_off() {
+async fn interrupted_lists_are_visibly_incomplete() {
     let (service, cluster) = service().await;
     let company = new_company();
     // More than the sockets on the way hold.

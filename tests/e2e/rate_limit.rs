@@ -26,7 +26,7 @@ fn number(answer: &RestResponse, header: &str) -> u64 {
 
 /// Every layer rejects the fourth request, and names the time of the next attempt.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_in_a_window() {
+async fn requests_beyond_the_rate_limit_get_429() {
     let service = limited(3).await;
     let company = new_company();
     let (rest, remote) = (service.rest(company), service.rest_remote(company));
@@ -78,7 +78,7 @@ async fn three_in_a_window() {
 
 /// Each read counts as one request, even in a batch.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_concurrent_reads() {
+async fn each_concurrent_read_counts_as_one_request() {
     let service = limited(20).await;
     for remote in [false, true] {
         let company = new_company();
@@ -120,7 +120,7 @@ async fn rate_limits_precede_validation() {
 
 /// A read that fails before its first record reports the remaining limit, like any response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reads_that_fail() {
+async fn failed_reads_report_the_remaining_limit() {
     let service = limited(100).await;
     let company = new_company();
     let clients = [service.rest(company), service.rest_remote(company)];

@@ -145,7 +145,7 @@ fn read(path: &Path, company: Option<i64>) -> anyhow::Result<Vec<Checkpoint>> {
     }
 }
 
-/// What retention has left of the verified records, and what it has dropped.
+/// What retention has kept of the verified records, and what it has dropped.
 #[derive(Default)]
 struct Retention {
     changes: i64,
@@ -175,7 +175,7 @@ impl Retention {
         }
     }
 
-    /// Prints drops: of one company with positions, of several companies with the number of changes.
+    /// Prints drops: with positions for one company, with the number of changes for several.
     fn print_drops(&self, is_one: bool) -> anyhow::Result<()> {
         for Drop { after, position, changes, part, days, dropped_at, dropped_by, program } in &self.drops {
             let dropped =

@@ -1,6 +1,6 @@
 //! `compliance doctor`: checks what a service needs on this machine, or the stored data.
 //!
-//! A check runs the code that a start runs, so its message is the message of the start.
+//! Each check runs the same code as startup, so it reports the same message.
 
 mod counts;
 
@@ -49,17 +49,17 @@ use crate::{
 const WRONG: u8 = 3;
 /// How long the database or a core may take to respond.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// The database cannot run with less free space, in bytes: four files of its write-ahead log.
+/// Minimum free space for the database, in bytes: four files of its write-ahead log.
 const LEAST_SPACE: u64 = 64 << 20;
-/// Less free space is a warning, in bytes.
+/// Free space below which the check warns, in bytes.
 const ENOUGH_SPACE: u64 = 1 << 30;
-/// Enough for the default limit of connections to a port. With less, a start warns too.
+/// Enough for a port's default connection limit. With fewer, startup also warns.
 const ENOUGH_DESCRIPTORS: u64 = 10_250;
-/// A token that expires earlier is a warning, in seconds.
+/// Remaining lifetime below which the check warns about a token, in seconds.
 const TOKEN_EXPIRES_SOON: i64 = 3600;
-/// A certificate that expires earlier is a warning, in days.
+/// Remaining lifetime below which the check warns about a certificate, in days.
 const CERTIFICATE_EXPIRES_SOON: i64 = 14;
-/// Missing rights that a finding names.
+/// Maximum number of missing rights that a finding names.
 const NAMED_RIGHTS: usize = 5;
 
 /// Reads the version, whether the server takes writes, and how many of its connections are free.
@@ -129,7 +129,7 @@ enum State {
     Problem,
 }
 
-/// What a check has found, and the next step unless everything is right.
+/// The result of a check, and the next step unless everything is right.
 #[derive(Debug, Serialize)]
 struct Finding {
     check: &'static str,
@@ -417,7 +417,7 @@ fn check_token(token: &str, verifier: Option<&Verifier>, now: i64) -> Found {
     warn_if(left < TOKEN_EXPIRES_SOON, format!("it is for company {}, and is valid for {left} s", claims.company_id))
 }
 
-/// Checks a core over the gateway's channel.
+/// Checks a core through the gateway's channel.
 async fn check_core(url: &PrivateUrl, tls: Option<ClientTls>, token: Option<&str>) -> Found {
     let channel = health::check_core(url.reveal().trim(), tls).await?;
     let Some(token) = token else { return ok(format!("{url} serves")) };

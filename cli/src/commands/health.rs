@@ -23,7 +23,7 @@ use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus,
 
 use crate::output::print;
 
-/// How long the search for the reason of a failed connection may take.
+/// Timeout for finding out why a connection failed.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How an HTTP/2 client begins: RFC 9113, 3.4.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -115,7 +115,7 @@ pub(super) struct FailedConnection {
     pub(super) next_step: &'static str,
 }
 
-/// Connects to a core whose call has failed. Returns why that fails, unless it succeeds.
+/// Connects to a core after a failed call. Returns why the connection fails, if it does.
 ///
 /// A call does not always know the reason: the core may close the connection while the call is still being sent, and its reset can arrive
 /// before the reason. So this sends nothing after a TLS handshake.

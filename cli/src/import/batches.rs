@@ -8,7 +8,7 @@ use tokio::{sync::mpsc, task::spawn_blocking};
 
 use super::{objects::Objects, recorder::Recorder, row::Position, source::Source};
 
-/// Batches that are read ahead while one is sent.
+/// Number of batches to read ahead while one is sent.
 const AHEAD: usize = 2;
 
 /// Fails if a JSON list ends before its last bracket.
@@ -42,7 +42,7 @@ impl<R: Send + 'static> Batches<R> {
         Self(receiver)
     }
 
-    /// Reads the rows of a table. They become records by `record`.
+    /// Reads the rows of a table. `record` turns them into records.
     pub(super) fn of_table<T: TableRecord + Send + 'static>(
         size: usize,
         mut table: Table<T>,

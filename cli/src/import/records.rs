@@ -20,7 +20,7 @@ use super::{
 };
 use crate::service::{RecordKind, Service, patiently};
 
-/// Records that are sent together.
+/// Number of records per batch.
 const BATCH: usize = 500;
 
 /// The service's result for a record: its code, whether the record was created, the violations and the message.

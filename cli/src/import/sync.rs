@@ -19,7 +19,7 @@ use super::{batches::Batches, recorder::Recorder, row::Position};
 use crate::service::{Service, refused};
 
 pub(super) const IDENTIFIER: &str = "client_affiliate_id";
-/// A roster without rows was probably cut off. It would make all affiliates absent.
+/// A roster without rows was probably truncated. It would make all affiliates absent.
 const NO_ROWS: &str = "the file has no rows";
 /// Reports absent affiliates, and does not change them.
 const REPORT: &str = "report";
@@ -173,7 +173,7 @@ pub(super) async fn send(
         tracing::warn!("absent affiliates keep their status, because some rows of the file are invalid");
         absent.status = None;
     }
-    // The roster is whole now.
+    // The roster is complete now.
     let mut responses = stream.end(absent.request(dry_run)).await;
     while let Some(message) = next(&mut responses).await? {
         for affiliate in message.absent {

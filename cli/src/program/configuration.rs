@@ -16,7 +16,7 @@ use strsim::normalized_damerau_levenshtein;
 pub(crate) const WRONG_SETTING: u8 = 2;
 /// The prefix of variable names.
 const PREFIX: &str = "COMPLIANCE_";
-/// Similarity from which a name is suggested, from 0 to 1.
+/// Minimum similarity of a suggested name, from 0 to 1.
 const SIMILAR: f64 = 0.7;
 /// A variable that is not a setting of a command.
 const POSTGRES_BIN: &str = "COMPLIANCE_POSTGRES_BIN";
@@ -73,7 +73,7 @@ fn variables(command: &Command) -> Vec<String> {
     own.chain(command.get_subcommands().flat_map(variables)).collect()
 }
 
-/// Returns the most similar name, if one is similar enough to be meant.
+/// Returns the most similar name, if it is similar enough to be what was meant.
 fn similar(name: &str, known: &[String]) -> Option<String> {
     let rest = |name: &str| name.trim_start_matches(PREFIX).to_owned();
     let scored = known.iter().map(|known| (normalized_damerau_levenshtein(&rest(name), &rest(known)), known));

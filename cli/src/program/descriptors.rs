@@ -2,14 +2,14 @@
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Maximum of descriptors. Some systems have a hard limit of a billion.
+/// Maximum number of descriptors. Some systems have a hard limit of a billion.
 const MOST: u64 = 1 << 20;
 /// Descriptors for everything except client and database connections: logs, timers, ports, key sets, files.
 const OTHERS: usize = 64;
-/// Minimum connections of a port, however few descriptors there are.
+/// Minimum number of connections per port, even with few descriptors.
 const FEWEST_CONNECTIONS: usize = 8;
 
-/// The file descriptors that the process may have.
+/// The process's limit of file descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Descriptors(usize);
 

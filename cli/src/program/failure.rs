@@ -49,7 +49,7 @@ impl InvalidSetting {
         move |cause| Self { setting: path.display().to_string(), verb: "cannot be read", cause: cause.into() }
     }
 
-    /// A setting that must be given, and its possible values.
+    /// A required setting that is missing, and its possible values.
     pub(crate) fn missing(setting: impl Into<String>, allowed: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { setting: setting.into(), verb: "is required", cause: allowed.into() }
     }
@@ -77,7 +77,7 @@ fn is_wrong_setting(error: &anyhow::Error) -> bool {
 
 /// Returns the error followed by its causes. A cause that the text already contains is left out.
 pub(crate) fn describe(error: &anyhow::Error) -> String {
-    // The text of a database's error is that of its causes.
+    // The text of a database error already includes its causes.
     let end = error.chain().position(<dyn Error>::is::<sqlx::Error>).map_or(usize::MAX, |at| at + 1);
     let mut texts = error.chain().take(end).map(|cause| match cause.downcast_ref() {
         Some(error) => error_text(error),

@@ -24,7 +24,7 @@ use super::{
     secret_values::{Hidden, from_value_or_file},
 };
 
-/// Maximum wait after a failed attempt: until it succeeds, revoked keys may stay in use.
+/// Maximum wait after a failed attempt. Until an attempt succeeds, revoked keys may stay in use.
 const RETRY_INTERVAL: Duration = Duration::from_secs(30);
 const FAILURES: &str = "compliance_token_key_refresh_failures_total";
 const LOADED: &str = "compliance_token_keys_loaded_timestamp_seconds";

@@ -10,7 +10,7 @@ use super::failure::{InvalidSetting, named, variable};
 /// Connections that may wait to be accepted; the system's own limit is often lower.
 const BACKLOG: u32 = 4096;
 
-/// Fails if two ports have the same address: the system would report it only after the start has created a database.
+/// Fails if two ports have the same address. The system would report the conflict only after startup has created a database.
 pub(crate) fn refuse_equal(addresses: &[(&str, Option<SocketAddr>)]) -> Result<(), InvalidSetting> {
     let given = addresses.iter().filter_map(|(setting, address)| Some((setting, (*address)?)));
     let mut known = Vec::<(&str, SocketAddr)>::new();

@@ -126,7 +126,7 @@ fn a_full_list_without_rows_is_rejected() {
 }
 
 #[test]
-fn a_list_of_the_interface_is_rejected_once() {
+fn api_lists_are_rejected_with_one_error() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     demo_data(&data, "1", ["5", "20", "10"], "3");

@@ -188,7 +188,7 @@ fn a_killed_service_keeps_acknowledged_writes() {
 
 /// Every request that the service has accepted on a connection gets a response, and the last response announces the close.
 #[test]
-fn a_service_that_is_stopped_fails_no_request() {
+fn graceful_shutdown_fails_no_request() {
     let (data, load) = (migrated(), Load::default());
     let token = token(&data, COMPANY);
     for (round, signal) in [Signal::SIGTERM, Signal::SIGINT].into_iter().enumerate() {

@@ -109,7 +109,7 @@ fn erase_beside(arguments: &[&str], first: &'static str, more: &'static str) {
 }
 
 #[test]
-fn an_erasure_next_to_writers_is_tried_again() {
+fn erasures_are_retried_under_concurrent_writes() {
     const URL: &str = "update compliance_urls set url = url || '-' where company_id = 7 and id = 900";
     const INFRACTION: &str = "insert into infractions (company_id, url_id, infraction_type_id, infraction_name_id)
         values (7, 900, 1, 1)";

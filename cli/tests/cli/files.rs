@@ -329,7 +329,7 @@ fn every_field_is_a_column_of_an_export() {
 
 /// A connection breaks in the middle of an export. The export continues after the last record that arrived, so it has each record once.
 #[test]
-fn an_export_continues_where_its_connection_was_cut() {
+fn exports_resume_after_a_lost_connection() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
     let path = folder.path("urls.ndjson");

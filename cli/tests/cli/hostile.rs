@@ -16,14 +16,14 @@ fn hostile_http1_does_not_harm_others() {
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn http2_to_rest() {
+fn hostile_http2_does_not_harm_rest_callers() {
     let world = World::start();
     http2::attack_all(&world, world.service.rest, ("GET", "/api/affiliates"));
 }
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn http2_to_grpc() {
+fn hostile_http2_does_not_harm_grpc_callers() {
     let world = World::start();
     http2::attack_all(&world, world.service.grpc, ("POST", "/compliance.v1.AffiliateService/ListAffiliates"));
 }
@@ -36,6 +36,6 @@ fn large_bodies_do_not_harm_others() {
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn bodies_that_decompress_to_large_ones() {
+fn decompression_bombs_do_not_harm_others() {
     bodies::that_decompress_to_large_ones();
 }

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 use crate::common::{DataDir, compliance, output};
 
 #[test]
-fn a_token_and_nothing_else_is_printed() {
+fn only_the_token_is_printed() {
     let data = DataDir::new();
     let arguments =
         ["token", "--company", "7", "--ttl", "15m", "--subject", "me", "--scope", "monitor other", "--init"];

@@ -113,7 +113,7 @@ impl Created {
     }
 }
 
-/// Names the affiliates in the same statement that took the names of others.
+/// For each name taken within the same statement, names the affiliate that took it.
 fn name_holders(inputs: &[&Input], created: &mut [Created]) {
     if created.iter().all(|created| created.id.or(created.holder).is_some()) {
         return;

@@ -15,7 +15,7 @@ pub(super) enum Applied {
     Unknown,
     /// The item breaks a rule.
     Failed,
-    /// The affiliate does not have the revision that the item expects. The value is its revision, if known.
+    /// The affiliate does not have the expected revision. The value is its actual revision, if known.
     Changed(Option<i64>),
     /// Another affiliate has the new name.
     Taken,

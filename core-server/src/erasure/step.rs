@@ -96,7 +96,7 @@ pub(super) async fn delete(
         ("delete from incidents where company_id = $1 and case_id = any($2)", cases),
         ("delete from incidents where company_id = $1 and url_id = any($2)", urls),
         ("delete from infractions where company_id = $1 and url_id = any($2)", urls),
-        // Another affiliate's URL can have the case without an incident.
+        // A URL of another affiliate can refer to the case without an incident.
         ("update compliance_urls set case_id = null where company_id = $1 and case_id = any($2)", cases),
         ("delete from compliance_urls where company_id = $1 and id = any($2)", urls),
         ("delete from compliance_cases where company_id = $1 and id = any($2)", cases),

@@ -247,7 +247,7 @@ impl<Q> PageStatement<'_, Q> {
     }
 }
 
-/// The same conditions in a form that does not influence the choice of an index.
+/// The same conditions in a form that does not affect which index is used.
 fn unindexed(conditions: &str) -> String {
     if conditions.is_empty() { String::new() } else { format!(" and (true {conditions}) is true") }
 }

@@ -97,7 +97,7 @@ fn written(violations: &mut Violations, observation: &UrlObservation) -> FieldSe
         }
         written.insert(field);
     }
-    // A URL keeps the text that it was first written as.
+    // A URL keeps its original text.
     if let Some(url) = UrlObservation::field(URL) {
         written.remove(url);
     }

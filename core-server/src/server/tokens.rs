@@ -47,7 +47,7 @@ impl Tokens {
     /// Verifies tokens up to the first invalid ones.
     pub(super) fn verify(policy: Arc<AccessPolicy>, authorizations: Vec<String>) -> Self {
         let bytes = authorizations.iter().map(String::len).sum();
-        // Looking for tokens that were verified before takes a hash of each.
+        // Finding tokens that were verified before requires a hash of each.
         let mut tokens = compute(bytes, || Self::cached(policy, authorizations));
         if tokens.left.len() > FEW_SIGNATURES {
             off_thread(|| tokens.verify_until(FAILURES));

@@ -168,7 +168,7 @@ impl Sender {
 /// The wait in a `Retry-After` value: a number of seconds, or until a date.
 fn wait_of(value: &str, now: SystemTime) -> Option<Duration> {
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // A number that does not fit is longer than any wait.
+        // A number that overflows is longer than any wait.
         return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
     }
     let date = httpdate::parse_http_date(value).ok()?;

@@ -318,7 +318,7 @@ const UNREAD: [(&str, &str); 3] =
 
 /// Each column of each table, from the catalog. A new column also needs a constraint. The months of the record of changes have bounds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tables_reject_dates_that_cannot_be_shown() {
+async fn tables_reject_unrepresentable_dates() {
     let pool = TestCore::start().await.pool;
     let columns = "
         select c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod),
@@ -358,7 +358,7 @@ async fn tables_reject_dates_that_cannot_be_shown() {
 
 /// Changes that are older than the constraint.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_with_such_times_can_be_read() {
+async fn changes_with_unrepresentable_times_are_readable() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     run(&core.pool, "alter table changes_default drop constraint changes_default_dates_check".to_owned()).await;
     for date in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {

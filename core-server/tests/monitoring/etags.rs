@@ -102,7 +102,7 @@ async fn a_review_needs_the_current_etag() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_change_of_a_url_counts() {
+async fn every_url_change_updates_its_etag() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -167,7 +167,7 @@ async fn one_concurrent_change_per_etag_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_change_of_a_case_counts() {
+async fn every_case_change_updates_its_etag() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;

@@ -77,7 +77,7 @@ const TIMES: &str = "
     end $$";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dates_that_cannot_be_shown_stop_no_webhook() {
+async fn unrepresentable_dates_stop_no_webhook() {
     let mut fixture = Fixture::start().await;
     let pool = fixture.core.pool.clone();
     let constraints = "select format('alter table %s add constraint %I %s not valid', conrelid::regclass, conname,

@@ -12,7 +12,7 @@ use tokio::{net::TcpListener, sync::Notify};
 use super::{Fixture, create, run};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_endpoint_that_hangs_delays_no_other() {
+async fn one_hanging_endpoint_delays_no_other() {
     let mut fixture = Fixture::start().await;
     let go_on = Arc::new(Notify::new());
     fixture.receiver.react(Reaction::Hang(Arc::clone(&go_on)));

@@ -483,7 +483,7 @@ async fn messages_leave_out_the_author() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wait_until_a_date_is_respected() {
+async fn retry_after_dates_are_respected() {
     for status in ["503 Service Unavailable", "429 Too Many Requests", "413 Payload Too Large"] {
         let mut fixture = Fixture::start().await;
         let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_mins(10));

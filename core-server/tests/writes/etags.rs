@@ -143,7 +143,7 @@ async fn items_that_depend_on_each_other_have_etags() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_change_counts() {
+async fn every_affiliate_change_updates_its_etag() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     let id = company.affiliate("A").await;

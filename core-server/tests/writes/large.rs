@@ -105,7 +105,7 @@ async fn observations_of(items: usize) -> Steps {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cases_and_infractions() {
+async fn case_and_infraction_batches_scale_linearly() {
     compare(cases_and_infractions_of).await;
 }
 
@@ -154,7 +154,7 @@ async fn cases_and_infractions_of(items: usize) -> Steps {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn equal_items() {
+async fn equal_item_batches_scale_linearly() {
     compare(equal_items_of).await;
 }
 
@@ -187,7 +187,7 @@ async fn equal_items_of(items: usize) -> Steps {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn incidents() {
+async fn incident_batches_scale_linearly() {
     compare(incidents_of).await;
 }
 
@@ -247,7 +247,7 @@ async fn incidents_of(items: usize) -> Steps {
 
 /// Half of the names are types, and the others belong to types of the same request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn names() {
+async fn name_batches_scale_linearly() {
     compare(names_of).await;
 }
 

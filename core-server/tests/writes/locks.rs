@@ -27,24 +27,24 @@ const CONNECTIONS: u32 = 16;
 const ROUNDS: usize = 120;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn twenty_companies_with_single_writes() {
+async fn single_writes_of_twenty_companies_block_no_other() {
     nobody_else_waits(20, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn twenty_companies_with_batches() {
+async fn batches_of_twenty_companies_block_no_other() {
     nobody_else_waits(20, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn sixty_companies_with_single_writes() {
+async fn single_writes_of_sixty_companies_block_no_other() {
     nobody_else_waits(60, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn sixty_companies_with_batches() {
+async fn batches_of_sixty_companies_block_no_other() {
     nobody_else_waits(60, true).await;
 }
 

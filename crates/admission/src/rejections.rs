@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_refused_together_is_not_sent_together() {
+    async fn simultaneous_rejections_are_sent_apart() {
         let rejections = RejectionDelay::default();
         let start = Instant::now();
         let all = join_all((0..1000).map(|_| async {

@@ -151,7 +151,7 @@ async fn waiting_requests_form_one_batch() {
 }
 
 #[tokio::test]
-async fn requests_that_are_made_together_form_one_batch() {
+async fn simultaneous_requests_form_one_batch() {
     let (double, batcher) = batcher(LIMITS);
     let calls = calls(&batcher, 100..150);
     double.allow(1);
@@ -215,7 +215,7 @@ fn two_cores_share_one_batch_in_flight() {
 }
 
 #[tokio::test]
-async fn a_batch_has_a_limit() {
+async fn batch_size_is_limited() {
     let (double, batcher) = batcher(BatchLimits { max_batch: 20, ..LIMITS });
     let calls = calls(&batcher, 100..150);
     double.allow(3);
@@ -274,7 +274,7 @@ async fn panicking_batches_fail_only_their_callers() {
 }
 
 #[tokio::test]
-async fn a_slow_batch_delays_its_own_callers_alone() {
+async fn slow_batches_delay_only_their_callers() {
     let (double, batcher) = batcher(BatchLimits { slow_after: Duration::from_millis(1), ..LIMITS });
     let slow = call(&batcher, 1);
     double.until_started(1).await;
@@ -303,7 +303,7 @@ async fn requests_behind_slow_batches_start() {
 }
 
 #[tokio::test]
-async fn slow_batches_have_a_limit() {
+async fn concurrent_slow_batches_are_limited() {
     let (double, batcher) = batcher(BatchLimits { slow_after: Duration::from_millis(1), ..LIMITS });
     let slow = call(&batcher, 1);
     double.until_started(1).await;
@@ -319,7 +319,7 @@ async fn slow_batches_have_a_limit() {
 }
 
 #[tokio::test]
-async fn a_full_queue_refuses_at_once() {
+async fn full_queues_reject_immediately() {
     let (double, batcher) = batcher(BatchLimits { max_queue: 1, ..LIMITS });
     let first = call(&batcher, 1);
     double.until_started(1).await;

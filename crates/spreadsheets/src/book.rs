@@ -23,10 +23,10 @@ pub(crate) struct Book {
     /// The format of each cell style.
     styles: Vec<u32>,
     formats: HashMap<u32, NumberFormat>,
-    /// The formats that show texts in another way.
+    /// The formats that change how texts are shown.
     of_texts: HashSet<u32>,
     pub(crate) epoch: Epoch,
-    /// Whether the program that wrote the workbook has not computed its formulas.
+    /// Whether the program that wrote the workbook left its formulas uncomputed.
     pub(crate) is_uncomputed: bool,
 }
 
@@ -36,7 +36,7 @@ impl Book {
         self.formats.get(self.styles.get(style)?)
     }
 
-    /// Whether a cell style shows texts in another way.
+    /// Whether a cell style changes how texts are shown.
     pub(crate) fn changes_texts(&self, style: usize) -> bool {
         self.styles.get(style).is_some_and(|format| self.of_texts.contains(format))
     }

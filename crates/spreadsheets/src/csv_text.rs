@@ -14,7 +14,7 @@ use crate::{
 pub(crate) const LONGEST_ROW: u64 = 16 << 20;
 /// Maximum number of cells in a row, as in a sheet.
 pub(crate) const WIDEST_ROW: usize = 1 << 14;
-/// Rows in which the headings are searched. Titles and blank rows can precede them.
+/// Number of rows to search for the headings. Titles and blank rows can precede the headings.
 pub(crate) const FIRST_ROWS: usize = 20;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// The beginning of Excel's line with the separator. It precedes the headings.
@@ -40,7 +40,7 @@ impl CsvText {
     ) -> Result<Self, FileError> {
         let encoding = encoding_of(head, options.encoding);
         let given = encoding_of(&[], options.encoding);
-        // Every byte has a meaning in the other encodings.
+        // In the other encodings, every byte is valid.
         if given.is_single_byte() && (encoding != given || is_utf8(&mut source)?) {
             let found = if encoding == given { "UTF-8" } else { encoding.name() };
             return Err(FileError::Encoding(format!("the file is {found}, not {}: omit the encoding", given.name())));
@@ -91,16 +91,16 @@ enum Place {
     Quoted,
     /// After a quote within quotes: it ends the quoted text, unless another quote follows.
     Quote,
-    /// After a quoted text, and spaces behind it.
+    /// After a quoted text, and any spaces that follow it.
     Space,
 }
 
-/// Divides a text into rows. Unlike other readers, it refuses wrong quotes: they would make one cell of many rows, or many rows of a cell.
+/// Splits a text into rows. Unlike other readers, it rejects misplaced quotes, which would merge rows into a cell or split a cell.
 #[derive(Default)]
 struct Rows {
     separator: u8,
     place: Place,
-    /// Whether the last row ended in a carriage return. A line feed can belong to it.
+    /// Whether the last row ended in a carriage return. A line feed can complete this line end.
     is_after_cr: bool,
     line: u64,
     /// The line on which the row begins.
@@ -169,7 +169,7 @@ impl Rows {
 
     fn open(&mut self) -> Place {
         self.opened = self.line;
-        // Files that were joined have byte order marks.
+        // Concatenated files repeat the byte order mark.
         self.cell.clear();
         Place::Quoted
     }
@@ -205,8 +205,8 @@ impl Rows {
     }
 }
 
-/// Returns the separator, and whether the first line names it. Otherwise, the separator is the usual character that makes the most
-/// headings in a row, and then the most cells.
+/// Returns the separator, and whether the first line names it. Otherwise, the separator is the usual character that yields the most
+/// headings in a row or, on a tie, the most cells.
 fn separator(head: &[u8], known: &dyn Fn(&[String]) -> usize) -> (u8, bool) {
     let first = head.split(|byte| b"\r\n".contains(byte)).next().unwrap_or_default();
     let named = first.strip_prefix(b"\"").unwrap_or(first);
@@ -227,7 +227,7 @@ fn separator(head: &[u8], known: &dyn Fn(&[String]) -> usize) -> (u8, bool) {
         });
         counts.max().filter(|(_, cells)| *cells > 1)
     };
-    // `max_by_key` returns the last of equals. Names contain commas more often than tabs and semicolons.
+    // On a tie, `max_by_key` returns the last element. Names contain commas more often than tabs and semicolons.
     let found =
         [b'|', b',', b';', b'\t'].map(|separator| (row(separator), separator)).into_iter().max_by_key(|(row, _)| *row);
     (found.filter(|(row, _)| row.is_some()).map_or(b',', |(_, separator)| separator), false)

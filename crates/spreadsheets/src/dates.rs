@@ -51,7 +51,7 @@ struct Written<'a> {
     time: &'a str,
 }
 
-/// What the numbers of a date are.
+/// The order of the numbers in a date.
 #[derive(Clone, Copy)]
 enum Form {
     /// Year, month, day.
@@ -138,13 +138,13 @@ pub(crate) fn iso_day(text: String) -> String {
     }
 }
 
-/// Finds the order of dates that one date of a file shows.
+/// Finds the order of day and month from an unambiguous date in the file.
 #[derive(Default)]
 pub(crate) struct Orders {
     settled: Option<(Order, u64, String)>,
-    /// The separator of the settled date.
+    /// The separator of the date that settled the order.
     separator: Option<char>,
-    /// The first date of each separator that can be two dates.
+    /// The first ambiguous date with each separator.
     open: Vec<(char, u64, String)>,
 }
 

@@ -12,7 +12,7 @@ use crate::{
 
 /// Bytes that are decoded at a time.
 const PIECE: usize = 16 << 10;
-/// Bytes before and after an invalid byte in which its cell is found.
+/// Number of bytes before and after an invalid byte to search for its cell.
 const AROUND: usize = 60;
 
 /// Returns the encoding of a file: by its byte order mark, as given, or by the zero bytes of UTF-16.
@@ -80,7 +80,7 @@ impl<R: Read> Decoded<R> {
             decoder: encoding.new_decoder_with_bom_removal(),
             input: Vec::new(),
             next: 0,
-            // A byte becomes at most three.
+            // One byte decodes to at most three.
             output: vec![0; 3 * PIECE],
             end: 0,
             position: 0,
@@ -127,7 +127,7 @@ impl<R: Read> Decoded<R> {
         Ok(())
     }
 
-    /// Returns the error of a byte from here on that Windows-1252 does not have.
+    /// Returns the error for a byte from here on that Windows-1252 does not define.
     fn lacking(&self, from: usize) -> Option<FileError> {
         if self.encoding != WINDOWS_1252 {
             return None;
@@ -142,7 +142,7 @@ impl<R: Read> Decoded<R> {
         )))
     }
 
-    /// Returns the error of an invalid byte. It shows the cell in both encodings that it may have.
+    /// Returns the error for an invalid byte. It shows the cell in both of its likely encodings.
     fn malformed(&self, line: u64, at: usize) -> FileError {
         if self.encoding != UTF_8 {
             return FileError::Encoding(format!(
@@ -162,7 +162,7 @@ impl<R: Read> Decoded<R> {
     }
 }
 
-/// Returns the number of line feeds, or of carriage returns, which end the lines of an old Mac.
+/// Returns the number of line feeds, or of carriage returns, which end lines on old Macs.
 fn line_ends(text: &[u8]) -> u64 {
     let count = |end: u8| text.split(|byte| *byte == end).count() as u64 - 1;
     if count(b'\n') > 0 { count(b'\n') } else { count(b'\r') }

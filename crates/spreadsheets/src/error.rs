@@ -4,7 +4,7 @@ use std::io;
 
 use thiserror::Error;
 
-/// Maximum length of a message, in bytes. Files choose the names in it.
+/// Maximum length of a message, in bytes. The names in it come from the file.
 const LONGEST_MESSAGE: usize = 4000;
 
 /// Why a whole file cannot be read.
@@ -25,10 +25,10 @@ pub enum FileError {
     /// The workbook does not have the sheet.
     #[error("{}", short(.0))]
     Sheet(String),
-    /// The columns are not those of the records.
+    /// The columns do not match the records.
     #[error("{}", short(.0))]
     Columns(String),
-    /// Dates can be read in two ways.
+    /// Dates are ambiguous.
     #[error("{}", short(.0))]
     Dates(String),
     /// An option has no effect on this file.

@@ -57,7 +57,7 @@ impl File {
     }
 }
 
-/// Whether a file that begins like this can be a table. It is JSON otherwise.
+/// Whether a file that begins with these bytes can be a table. Otherwise, it is JSON.
 pub fn is_table(head: &[u8]) -> bool {
     let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
     let inner = text.get(1..).unwrap_or_default().trim_ascii_start();

@@ -29,7 +29,7 @@ pub(crate) fn letters(name: &str) -> String {
     identity(name).chars().filter(|next| next.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Returns the text that equal headings share: their letters and digits, or else their other characters.
+/// Returns the comparison key of a heading: its letters and digits or, without any, its other characters.
 pub(crate) fn key(name: &str) -> String {
     Some(letters(name)).filter(|letters| !letters.is_empty()).unwrap_or_else(|| identity(name))
 }
@@ -41,7 +41,7 @@ pub fn is_unnamed(name: &str) -> bool {
     visible(name).is_empty() || number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Headings that have a given field, and headings that name their field.
+/// Maps headings to fields: explicitly by option, or by the name of a field.
 #[derive(Clone, Debug)]
 pub struct Headings(Vec<(String, Target)>);
 

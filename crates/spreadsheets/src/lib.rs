@@ -2,9 +2,9 @@
 //!
 //! [`Table::open`] reads a file once: it finds the kind, the encoding, the headings and the order of dates, or fails with a [`FileError`].
 //! [`Table::read`] reads it again and passes on each row: a typed record with the fields that its columns set, or the errors of its cells.
-//! Nothing is guessed in silence. A cell that cannot be read with certainty rejects its row.
+//! The reader never guesses silently. A cell that cannot be read with certainty rejects its row.
 //!
-//! Memory is bounded by [`Limits`], whatever the file says of itself: rows are never held, and only the shared texts of a workbook are.
+//! [`Limits`] bound the memory, whatever the file claims. Only a workbook's shared texts stay in memory; rows never do.
 
 mod affiliates;
 mod book;

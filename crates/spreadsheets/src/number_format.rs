@@ -5,7 +5,7 @@
 pub(crate) enum NumberFormat {
     /// The number itself.
     General {
-        /// The number of formats. The second is for negative numbers, and the third for zero.
+        /// The number of sections. The second is for negative numbers, and the third for zero.
         sections: usize,
     },
     Date,
@@ -32,7 +32,7 @@ pub(crate) enum Token {
     Literal(char),
 }
 
-/// Whether a format shows texts in another way: in its last section of four, or in its only one.
+/// Whether a format changes how texts are shown: in the last of four sections, or in its only section.
 pub(crate) fn changes_texts(code: &str) -> bool {
     let (mut sections, mut section) = (Vec::new(), String::new());
     let mut characters = code.chars();
@@ -56,7 +56,7 @@ pub(crate) fn changes_texts(code: &str) -> bool {
 impl NumberFormat {
     pub(crate) const GENERAL: Self = Self::General { sections: 1 };
 
-    /// Returns the format with a number that all workbooks have.
+    /// Returns the built-in format with this number.
     pub(crate) fn built_in(number: u32) -> Self {
         match number {
             14..=17 | 22 | 27..=31 | 34..=36 | 50..=58 => Self::Date,
@@ -72,7 +72,7 @@ impl NumberFormat {
         }
     }
 
-    /// Returns the format with a code.
+    /// Parses the code of a format.
     pub(crate) fn of(code: &str) -> Self {
         if code.is_empty() {
             return Self::GENERAL;
@@ -145,9 +145,9 @@ impl NumberFormat {
         }
     }
 
-    /// Returns what the cell shows, without separators between digits; the reason if the number itself cannot be told from that.
+    /// Returns what the cell shows, without digit separators. If that does not determine the number, returns the reason.
     pub(crate) fn show(&self, number: f64) -> Result<String, String> {
-        // Without the sign of zero.
+        // Turns -0 into 0.
         let number = with_15_digits(number) + 0.0;
         let plain = number.to_string();
         let tokens = match self {
@@ -194,7 +194,7 @@ impl NumberFormat {
     }
 }
 
-/// Rounds a number as programs show it. They compute with 15 digits, and write more.
+/// Rounds a number to the 15 digits that spreadsheets compute with. Files contain more digits.
 pub(crate) fn with_15_digits(number: f64) -> f64 {
     format!("{number:.14e}").parse().unwrap_or(number)
 }

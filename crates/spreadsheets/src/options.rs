@@ -22,7 +22,7 @@ pub struct Options {
     pub empty: Empty,
     /// Fields that every row has.
     pub required: &'static [&'static str],
-    /// What a file can have.
+    /// Limits of a file.
     pub limits: Limits,
 }
 
@@ -50,7 +50,7 @@ pub enum Empty {
     Absent,
 }
 
-/// What a file can have.
+/// Limits of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Maximum number of rows below the headings.

@@ -1,4 +1,4 @@
-//! Rows: their cells as they are written, and what they become.
+//! Rows: their cells as written, and the records made from them.
 
 use serde::Serialize;
 use unicode_normalization::UnicodeNormalization as _;
@@ -54,7 +54,7 @@ pub(crate) struct RawRow {
 }
 
 impl RawRow {
-    /// Whether the row shows nothing.
+    /// Whether all cells of the row look empty.
     pub(crate) fn is_blank(&self) -> bool {
         self.cells.iter().all(Cell::is_blank)
     }
@@ -64,7 +64,7 @@ impl RawRow {
         self.cells.get(index)
     }
 
-    /// Returns the text of a cell without the characters around it that nobody sees.
+    /// Returns the text of a cell without surrounding invisible characters.
     pub(crate) fn text(&self, column: usize) -> &str {
         self.cell(column).map_or("", |cell| visible(&cell.text))
     }
@@ -99,15 +99,15 @@ pub(crate) fn visible(text: &str) -> &str {
     text.trim_matches(|next: char| next.is_whitespace() || is_invisible(next))
 }
 
-/// Returns an identifier or a heading in the only form of what it shows: composed, without invisible characters, with plain spaces.
+/// Returns the canonical form of an identifier or heading: composed, without invisible characters, with plain spaces.
 pub(crate) fn identity(text: &str) -> String {
-    // Variation selectors only choose between forms of the character before them.
+    // Variation selectors only select a form of the preceding character.
     let shown = text.chars().filter(|next| !is_invisible(*next) && !matches!(next, '\u{fe00}'..='\u{fe0f}'));
     let spaced = shown.map(|next| if next.is_whitespace() && !next.is_control() { ' ' } else { next });
     spaced.nfc().collect::<String>().trim().to_owned()
 }
 
-/// Whether a character shows nothing. Unicode calls most of them ignorable by default.
+/// Whether a character is invisible. Unicode classifies most such characters as default ignorable.
 pub(crate) fn is_invisible(next: char) -> bool {
     matches!(
         next,

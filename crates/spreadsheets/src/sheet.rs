@@ -16,9 +16,9 @@ use crate::{
 
 /// Why a cell with a formula cannot be read.
 const WITHOUT_RESULT: &str = "has a formula without a result; open the workbook in a spreadsheet program and save it";
-/// The smallest number whose digits a spreadsheet does not all keep.
+/// The smallest number whose digits a spreadsheet does not fully keep.
 const FIRST_INEXACT: f64 = 1e15;
-/// The smallest number whose digits all count, decimals included. Smaller ones are read as spreadsheets show them, with 15 digits.
+/// From this number on, all digits count, including decimals. Smaller numbers are read as spreadsheets show them, with 15 digits.
 const FIRST_LONG: f64 = 1e9;
 /// Maximum number of merged ranges.
 const MOST_RANGES: usize = 100_000;
@@ -27,19 +27,19 @@ const MOST_RESULTS: u64 = 1_000_000;
 /// Maximum size of the texts of all cells, as a multiple of the size of the unpacked parts. Cells can share texts.
 const SHARED: u64 = 4;
 
-/// Reads the part of a sheet.
+/// Reads the XML part of a sheet.
 pub(crate) struct Sheet<'s> {
     book: &'s Book,
     row: u64,
     /// The column after the last cell.
     column: usize,
     cells: Vec<Cell>,
-    /// The size of the texts of the row, in bytes. Every cell can share a long text.
+    /// Total size of the row's texts, in bytes. Every cell can refer to the same long text.
     row_length: u64,
-    /// How many bytes the texts of the other cells may have.
+    /// Bytes left for the texts of the remaining cells.
     left: u64,
     cell: RawCell,
-    /// The columns with results of array formulas, and the last row with one.
+    /// The columns with results of array formulas, each with its last such row.
     arrays: BTreeMap<usize, u64>,
     /// The number of cells with results of array formulas.
     results: u64,
@@ -132,7 +132,7 @@ impl<'s> Sheet<'s> {
         Ok(())
     }
 
-    /// The cells of an array formula below and beside its first have only results, or nothing.
+    /// In an array formula, every cell except the first has only a result, or nothing.
     fn begin_formula(&mut self, element: &BytesStart<'_>) -> Result<(), FileError> {
         self.cell.has_formula = true;
         let kind = attribute(element, "t").unwrap_or_default();
@@ -272,7 +272,7 @@ impl<'s> Sheet<'s> {
         {
             return (date, CellKind::Date);
         }
-        // Results of formulas have further digits without a meaning.
+        // Formula results have additional, meaningless digits.
         let lost = (number - with_15_digits(number)).abs() > number.abs() * 2.0 * f64::EPSILON;
         if !number.is_finite() || number.abs() >= FIRST_INEXACT || number.abs() >= FIRST_LONG && lost {
             let reason = "has a number of more than 15 digits; spreadsheets keep only 15, so enter it as text";
@@ -355,7 +355,7 @@ impl Range {
     }
 }
 
-/// The merged ranges of a sheet. Rows are asked for in their order.
+/// The merged ranges of a sheet. Rows must be queried in order.
 #[derive(Debug, Default)]
 pub(crate) struct Merges {
     /// The ranges in the order of their first rows.
@@ -364,12 +364,12 @@ pub(crate) struct Merges {
     next: usize,
     /// The ranges that contain the current row.
     open: Vec<Range>,
-    /// Maximum number of these ranges, unless they overlap.
+    /// Maximum number of open ranges, unless ranges overlap.
     most: usize,
 }
 
 impl Merges {
-    /// Forgets the ranges without any of these columns, which are in order. So few ranges contain a row.
+    /// Drops the ranges without any of these columns, which are in order. So only a few ranges contain any one row.
     pub(crate) fn keep(&mut self, columns: &[usize]) {
         let first_in =
             |range: &Range| columns.get(columns.partition_point(|column| *column < range.columns.0)).copied();
@@ -382,7 +382,7 @@ impl Merges {
         self.open.clear();
     }
 
-    /// Moves to a row. Fails if ranges overlap, because then every row could be compared with all of them.
+    /// Moves to a row. Fails if ranges overlap: otherwise, every row could be compared with all ranges.
     pub(crate) fn reach(&mut self, row: u64) -> Result<(), FileError> {
         self.open.retain(|range| range.rows.1 >= row);
         while let Some(range) = self.ranges.get(self.next).filter(|range| range.rows.0 <= row) {

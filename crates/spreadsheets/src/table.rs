@@ -67,7 +67,7 @@ struct Plan {
     header: Header,
     last_line: u64,
     ends_in_line_end: bool,
-    /// Whether line breaks seem to divide rows.
+    /// Whether line breaks seem to split rows.
     is_broken: bool,
     dates: Dates,
     epoch: Option<Epoch>,
@@ -79,7 +79,7 @@ struct Plan {
 }
 
 impl<R: TableRecord> Table<R> {
-    /// Reads a file once, and finds its headings and how its cells are read.
+    /// Reads a file once to find its headings, and to determine how to read its cells.
     pub fn open(source: impl Source + 'static, options: Options) -> Result<Self, FileError> {
         let headings = Headings::new::<R>(&options.columns)?;
         let mut file = File::open(source, &options, &|names| headings.known::<R>(names, &[]).0)?;
@@ -151,7 +151,7 @@ impl<R: TableRecord> Table<R> {
         Ok(Self { file, plan, merges, notes, rows, record: PhantomData })
     }
 
-    /// What the table has and its records do not, each named once.
+    /// What the records leave out of the table, each named once.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -197,12 +197,12 @@ struct Header {
 }
 
 impl Header {
-    /// Whether a row repeats the headings, as in files that were joined.
+    /// Whether a row repeats the headings, as in concatenated files.
     fn is_repeated(&self, row: &RawRow) -> bool {
         self.keys.iter().enumerate().all(|(column, heading)| key(start(row.text(column))) == *heading)
     }
 
-    /// Whether a row has headings, but not those of the table, as in files that were joined. Its first cells do, and most of its cells.
+    /// Whether a row has different headings than the table, as in concatenated files: in its first cells, and in most of its cells.
     fn has_others(&self, row: &RawRow) -> bool {
         let cells = || row.cells.iter().filter(|cell| !cell.is_blank());
         let is_heading = |cell: &&Cell| self.possible.contains_key(&key(start(&cell.text)));
@@ -224,7 +224,7 @@ impl Header {
         let filled = cells.iter().filter(|cell| !cell.is_empty()).count();
         let has = |name: &&str| {
             let column = self.columns.iter().position(|field| field.is_some_and(|field| field.name == *name));
-            // `Exported on:` and a date behind it are not a record.
+            // `Exported on:` followed by a date is not a record.
             column.and_then(|column| cells.get(column)).is_some_and(|cell| !cell.is_empty() && !cell.ends_with(':'))
         };
         filled >= self.names.iter().filter(|name| !name.is_empty()).count() || filled > 1 && required.iter().all(has)
@@ -283,7 +283,7 @@ impl Scan {
         }
         let narrow = row.width.filter(|width| *width < header.names.len());
         if let (Some(width), Some(other), Some(widest)) = (narrow, self.narrow, header.width) {
-            // The line break is in the last cell of the one row, which the other row continues. Between two line breaks is one cell.
+            // The line break is within a cell: the last of one row and the first of the other. Between two line breaks is one cell.
             let both = width + other - 1;
             self.is_broken |= width.min(other) == 1 || (header.names.len()..=widest).contains(&both);
         }
@@ -359,7 +359,7 @@ impl Scan {
         }
     }
 
-    /// Returns the error of a file without headings. It is about the row that is most like headings.
+    /// Returns the error for a file without headings. It describes the row that most resembles headings.
     fn without_headings<R: TableRecord>(&self, headings: &Headings, options: &Options) -> FileError {
         let known = |names: &[String]| headings.known::<R>(names, &[]).0;
         let Some((best, _)) = self.above.iter().rev().max_by_key(|(names, _)| known(names)) else {
@@ -443,7 +443,7 @@ fn has_parts_of_letters(text: &str) -> bool {
     text.contains("â€") || text.split(['Ã', 'Â']).skip(1).any(|rest| rest.starts_with(is_part))
 }
 
-/// Returns a sign where a word has a letter, as in text of MS-DOS that is read as Windows-1252.
+/// Returns a symbol where a word should have a letter, as in MS-DOS text decoded as Windows-1252.
 fn sign_in_word(text: &str) -> Option<char> {
     let (mut is_after_letter, mut is_after_lowercase) = (false, false);
     let mut characters = text.chars().peekable();
@@ -495,7 +495,7 @@ fn check_identifier(text: String) -> Result<String, String> {
 impl Plan {
     /// Returns the fields of a row.
     fn values(&self, row: &RawRow, merges: &Merges) -> Result<Values, Vec<RowError>> {
-        // It may also be a record, so it is not left out without a word.
+        // The row may also be a record, so it is not skipped silently.
         if is_total(row) {
             return Err(RowError::of_row("The row seems to have totals of the rows above; remove it from the file."));
         }
@@ -525,10 +525,10 @@ impl Plan {
         if errors.is_empty() { Ok(values) } else { Err(errors) }
     }
 
-    /// Fails for a line of text that is damaged.
+    /// Fails if the number of cells shows that a row is damaged.
     fn check_width(&self, row: &RawRow, width: usize) -> Result<(), Vec<RowError>> {
-        // Every row has the cells up to the last required field. Spreadsheets leave out empty cells at the end of a row. If an empty cell
-        // clears its field, every cell counts: a line break without quotes would clear the fields behind it.
+        // Every row has the cells up to the last required field. Spreadsheets omit empty cells at the end of a row. If an empty cell
+        // clears its field, every cell counts: an unquoted line break would clear the fields after it.
         let columns = &self.header.columns;
         let is_required = |field: &Target| field.is_some_and(|field| field.required || field.entry);
         let required = columns.iter().rposition(is_required).map_or(0, |last| last + 1);
@@ -548,7 +548,7 @@ impl Plan {
         )))
     }
 
-    /// Returns the text of a cell, or the reason why it has none.
+    /// Returns the text of a cell, or the reason why it cannot be read.
     fn text(&self, cell: &Cell, field: &Field) -> Result<String, String> {
         let date_of = |number: f64| self.epoch.and_then(|epoch| epoch.date(number));
         let written = match cell.kind {

@@ -20,7 +20,7 @@ use crate::{
 
 /// Maximum number of parts. Workbooks have some hundreds at most.
 const MOST_PARTS: u64 = 10_000;
-/// Elements of a part, beside one for each [`ELEMENT`] bytes. Sheets have fewer.
+/// Elements that a part can have in addition to one for each [`ELEMENT`] bytes. Sheets have fewer.
 const FREE_ELEMENTS: u64 = 1 << 16;
 /// Bytes of an element in a dense part. Reading takes time for each element.
 const ELEMENT: u64 = 8;
@@ -83,7 +83,7 @@ impl Parts {
     pub(crate) fn read(&mut self, name: &str, each: EachNode<'_>) -> Result<bool, FileError> {
         let Some(position) = self.positions.get(&normalized(name)) else { return Ok(false) };
         let file = self.archive.by_index(*position).map_err(|error| of_zip(&error))?;
-        // One byte more shows that the limit is exceeded.
+        // One extra byte shows that the limit is exceeded.
         let mut xml = Reader::from_reader(BufReader::new(file.take(self.left + 1)));
         xml.config_mut().expand_empty_elements = true;
         let (mut buffer, mut depth, mut elements) = (Vec::new(), 0, 0);
@@ -151,12 +151,12 @@ pub(crate) fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> 
     found.normalized_value(XmlVersion::Implicit1_0).ok().map(std::borrow::Cow::into_owned)
 }
 
-/// Returns an attribute that is a flag.
+/// Returns the value of a flag attribute.
 pub(crate) fn flag(element: &BytesStart<'_>, name: &str) -> bool {
     attribute(element, name).is_some_and(|value| matches!(value.as_str(), "1" | "true"))
 }
 
-/// Returns the name of a part in the form in which names are compared.
+/// Normalizes the name of a part for comparison.
 fn normalized(name: &str) -> String {
     name.trim_start_matches('/').replace('\\', "/").to_ascii_lowercase()
 }
@@ -169,7 +169,7 @@ fn of_zip(error: &ZipError) -> FileError {
     }
 }
 
-/// Fails if the archive claims more parts than a workbook has. Otherwise memory for all of them would be reserved.
+/// Fails if the archive claims more parts than any workbook has. The library would reserve memory for all of them.
 fn check_directory(source: &mut Input) -> Result<(), FileError> {
     let length = source.seek(SeekFrom::End(0))?;
     let start = length.saturating_sub(TAIL);

@@ -74,7 +74,7 @@ pub fn from_database(error: sqlx::Error) -> Error {
                 error_limited!(code, reason, "the database has run out of {resource}: {}", text(&error));
                 Error::database_unavailable()
             }
-            // check_violation: requests are checked before, so the record already had a forbidden value.
+            // check_violation: requests are validated first, so the record already had a forbidden value.
             Some("23514") if database.constraint().is_some_and(is_of_values) => {
                 error_limited!(
                     constraint = database.constraint(),
@@ -134,7 +134,7 @@ pub fn is_disconnected(error: &sqlx::Error) -> bool {
 
 /// Returns whether the statement lost to a concurrent one.
 ///
-/// That is a deadlock, a serialization failure, a taken unique key, or an erased record.
+/// The cause is a deadlock, a serialization failure, a taken unique key, or an erased record.
 pub fn is_contention(error: &sqlx::Error) -> bool {
     has_code(error, &["40P01", "40001", "23505", "23503"])
 }
@@ -156,9 +156,7 @@ pub fn is_lock_timeout(error: &sqlx::Error) -> bool {
 
 /// Returns whether a write did not get a lock in time.
 ///
-/// A write can wait for several locks.
-///
-/// If the time ends when one lock is granted and the statement waits for the next, PostgreSQL reports `query_canceled`.
+/// A write can wait for several locks. If its time ends between two locks, PostgreSQL reports `query_canceled`.
 pub fn is_lock_timeout_of_write(error: &sqlx::Error) -> bool {
     has_code(error, &["55P03", "57014"])
 }
@@ -217,15 +215,15 @@ fn has_code(error: &sqlx::Error, codes: &[&str]) -> bool {
     database.code().is_some_and(|code| codes.contains(&&*code))
 }
 
-/// Returns whether a constraint bounds dates or IDs, which only a person with `psql` can violate.
+/// Returns whether a constraint limits dates or IDs. Only a person with `psql` can violate such a limit.
 fn is_of_values(constraint: &str) -> bool {
     ["_dates_check", "_id_check"].iter().any(|end| constraint.ends_with(end))
 }
 
 /// Returns whether a SQLSTATE means that the server cannot serve.
 ///
-/// It is down, shutting down, full, or a standby now. Or its database is being replaced, and so has another name (`invalid_catalog_name`) or
-/// takes no connections (`object_not_in_prerequisite_state`).
+/// The server is down, shutting down, full, or now a standby. Or its database is being replaced, and has another name
+/// (`invalid_catalog_name`) or accepts no connections (`object_not_in_prerequisite_state`).
 fn is_unavailable(code: &str) -> bool {
     code.starts_with("08") || code.starts_with("57P0") || matches!(code, "53300" | READ_ONLY | "3D000" | "55000")
 }

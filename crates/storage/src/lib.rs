@@ -1,7 +1,7 @@
 //! Storage: runs the statements of all operations on PostgreSQL.
 //!
 //! It manages connections and Citus, reads and writes columns by name, and combines concurrent requests into one statement. It
-//! knows no operation: a [`Schema`] describes what is stored.
+//! does not know the operations: a [`Schema`] describes what is stored.
 
 pub mod database;
 pub mod error;

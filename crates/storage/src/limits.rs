@@ -14,7 +14,7 @@ pub const SAMPLE: usize = 64;
 pub const MAX_TRIES: u32 = 5;
 /// Copies of a row in memory: the received row, the record, and the response.
 pub const COPIES: usize = 3;
-/// Prepared statements per connection. The service has fewer, so a connection prepares each of them once.
+/// Prepared statements per connection. The service has fewer statements, so a connection prepares each only once.
 pub const STATEMENT_CACHE: usize = 256;
 /// How long a request waits for a connection: well below its deadline, so that the error names the reason.
 pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);

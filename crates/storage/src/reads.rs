@@ -72,7 +72,7 @@ pub const COALESCED_READ: &str = "coalesced read";
 pub enum FoundRecord<T: Record> {
     /// Its row, with the memory for it if it is large.
     Row(Arc<Rows<T>>, usize, Option<Reservation>),
-    /// A record of this many bytes, which was not kept because there was no memory for it.
+    /// A record of this many bytes, dropped for lack of memory.
     TooLarge(usize),
 }
 
@@ -137,14 +137,14 @@ impl<T: Record> Reads<T> {
         if let Ok(memory) = self.statement.reserve(key.0, bytes) {
             return Ok((self.decode(&row)?, memory));
         }
-        // The row is not kept during the wait.
+        // Do not hold the row during the wait.
         drop(row);
         self.large(key, bytes).await
     }
 
     /// Reads a large record with its own statement.
     ///
-    /// It first waits until there is memory for the record.
+    /// It first waits until memory for the record is available.
     pub async fn large(&self, key: Key, bytes: usize) -> Result<(T, Option<Reservation>), Error> {
         let mut memory = self.statement.memory.reservation(Some(key.0));
         memory.wait_to_grow(bytes * COPIES, MEMORY_WAIT).await?;
@@ -171,9 +171,7 @@ impl<T: Record> Reads<T> {
         Reader::new(row).and_then(|reader| (self.statement.decode)(&reader, row)).map_err(from_database)
     }
 
-    /// Returns the records of these keys, in order.
-    ///
-    /// One statement reads them.
+    /// Returns the records with these keys, in order. One statement reads them.
     pub async fn get_all<'r>(
         &self,
         keys: &[Key],
@@ -205,7 +203,7 @@ impl<T: Record> ReadByKey<T> {
         keys: &[Key],
         requests: impl Iterator<Item = &'r RequestContext> + Clone + Send,
     ) -> Vec<Result<FoundRecord<T>, Error>> {
-        // The statement would return a record as often as its key occurs.
+        // The statement would return a record once for each occurrence of its key.
         let mut unique = keys.to_vec();
         unique.sort_unstable();
         unique.dedup();

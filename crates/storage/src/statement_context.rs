@@ -32,7 +32,7 @@ pub struct StatementContext {
 
 struct Statement {
     context: StatementContext,
-    /// Waits for connections, and borrowed connections, since a [`Watch`] began.
+    /// Time spent waiting for and borrowing connections since a [`Watch`] began.
     waited: Cell<Duration>,
     attempts: Cell<u32>,
 }
@@ -54,7 +54,7 @@ impl StatementContext {
         CURRENT.scope(statement, work)
     }
 
-    /// Returns who changes records: a JSON array of the request ID and the subject of the token.
+    /// Returns who changes records: a JSON array of the request ID and the token's subject.
     pub(crate) fn writer(&self) -> String {
         // PostgreSQL does not store this character.
         let subject = self.token.as_ref().and_then(|token| token.sub.as_ref()).map(|sub| sub.replace('\0', ""));
@@ -67,7 +67,7 @@ pub fn inherit<F: Future>(work: F) -> impl Future<Output = F::Output> {
     StatementContext::current().run(work)
 }
 
-/// A wait for a connection. It counts when this is dropped, even without a connection.
+/// A wait for a connection. Dropping this counts the wait, even if it got no connection.
 pub(crate) struct ConnectionWait(Instant);
 
 impl ConnectionWait {
@@ -273,7 +273,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn connection_waits_are_no_statement_time() {
+    async fn statement_time_excludes_connection_waits() {
         let statement = async {
             let borrowed = async {
                 let _wait = ConnectionWait::start();

@@ -45,7 +45,7 @@ pub(super) fn list_of(message: &Description) -> Option<(&'static Field, &'static
 
 /// Rejects a body with too many list elements, before memory is reserved for them.
 pub(super) fn refuse_many_items(list: &Field, bytes: &[u8]) -> Result<(), Error> {
-    // Each of the elements that need memory begins with a brace. Few bodies have so many.
+    // Every element that needs memory begins with a brace. Few bodies have this many.
     let most = list.max_items.unwrap_or(MAX_ITEMS);
     if memchr_iter(b'{', bytes).count() <= MAX_ITEMS
         || read(bytes, Elements(Some(list.name))).is_ok_and(|it| it <= most)
@@ -87,7 +87,7 @@ impl<'de> Shape<'de> for Elements {
     }
 }
 
-/// The error of a body that is not JSON: where it stops being JSON, or UTF-8.
+/// The error for a body that is not JSON. It says where the body stops being JSON or UTF-8.
 fn not_json(bytes: &[u8], error: &serde_json::Error) -> Error {
     let message = match str::from_utf8(bytes) {
         Err(error) => format!("The body must be UTF-8. Byte {} is not.", error.valid_up_to() + 1),

@@ -117,7 +117,7 @@ impl RequestBody {
         let request = self.parsed(&mut ignored, |input| {
             let request = parse(input)?;
             let violations = rules::check(&request);
-            // The core knows further rules, but could not send all violations of a long list.
+            // The core checks more rules, but could not send all violations of a long list.
             if compliance_api::has_all(&violations) { Ok(request) } else { Err(Error::invalid(violations)) }
         });
         let request = request.map_err(|error| self.with_advice(error));
@@ -128,7 +128,7 @@ impl RequestBody {
         request
     }
 
-    /// Returns the error of a body, with advice if the body can be a file that its header does not name.
+    /// Returns the error of a body, with advice if the body looks like a file with the wrong content type.
     fn with_advice(&self, error: Error) -> Error {
         let takes_files = self.caller.record.route.is_some_and(|route| route.file.is_some());
         let first = self.bytes.trim_ascii_start().first();
@@ -175,11 +175,11 @@ impl RequestBody {
     }
 }
 
-/// Returns an upper bound of the memory for a body, its message and their processing, in bytes.
+/// Returns an upper bound on the memory for a body, its message and their processing, in bytes.
 fn memory(message: &Message, body: &[u8]) -> usize {
     // Each element is copied into the parameters of a statement, and has a result.
     const RESULT: usize = 256;
-    // A key in an update mask, which has known fields only.
+    // A key in an update mask, which contains only known fields.
     const MASKED: usize = size_of::<String>() + 32;
     let element = list_of(message).map(|(_, element)| element);
     let elements = memchr_iter(b'{', body).count().min(MAX_ITEMS);

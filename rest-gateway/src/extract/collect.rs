@@ -49,7 +49,7 @@ async fn collect(
     loop {
         if bytes.len() > capacity {
             capacity = (capacity * 2).max(SMALL).min(limit);
-            // Growing again would copy the body each time. The system provides only the part that is written.
+            // Each further growth would copy the body. The system allocates only the pages that are written.
             if capacity > LARGE_REQUEST {
                 bytes.reserve_exact(limit + 1 - bytes.len());
             }
@@ -57,7 +57,7 @@ async fn collect(
         if capacity > SMALL {
             reserve(memory, capacity)?;
         }
-        // One byte more shows whether a body has ended.
+        // One extra byte shows whether a body has ended.
         let missing = capacity + 1 - bytes.len();
         bytes.reserve_exact(missing);
         let part = missing.min(READ_AT_ONCE);
@@ -75,7 +75,7 @@ async fn collect(
     }
 }
 
-/// Reserves memory for a body, unless the company can never have so much: then a retry never succeeds.
+/// Reserves memory for a body. If the company can never have this much, the error is permanent.
 pub(super) fn reserve(memory: &mut Reservation, bytes: usize) -> Result<(), Error> {
     if memory.can_reach(bytes) { Ok(memory.grow_to(bytes)?) } else { Err(Error::body_too_large()) }
 }
@@ -89,7 +89,7 @@ pub(super) async fn wait_to_reserve(memory: &mut Reservation, bytes: usize) -> R
     }
 }
 
-/// The error of a body that ends too early or does not match its encoding.
+/// The error for a body that ends too early or does not match its encoding.
 fn not_readable() -> Error {
     Error::invalid(Violations::one("body", "The body must be complete and match its Content-Encoding."))
 }

@@ -42,7 +42,7 @@ const FOREIGN_OPTIONS: [&str; 5] = ["absentstatus", "maxabsent", "reportabsent",
 const SIMILAR: f64 = 0.7;
 
 impl FileHead {
-    /// Returns the request with the options of its file, and how the file is read.
+    /// Returns the request with the options of its file, and the options for reading the file.
     fn options<R: Check + Message + Default>(&self, is_workbook: bool) -> Result<(R, Options), Error> {
         let (request, mut violations) = self.query.beside_list::<R>()?;
         let mut options = Options::default();
@@ -277,7 +277,7 @@ impl<M> Rows<M> {
         RowViolation { path, row, cell, column, message: format!("Row {row}{of_place}: {}", error.reason) }
     }
 
-    /// Returns the response to a request that needs all of its rows, if some have no record. Its list has this name.
+    /// Returns the rejection of a request that needs all rows, if some have no record. `list` is the name of the request's list.
     pub(crate) async fn refusal(&self, caller: &Caller, list: &str) -> Option<Response> {
         if self.refused.is_empty() {
             return None;
@@ -302,14 +302,14 @@ impl<M> Rows<M> {
 }
 
 impl RowViolation {
-    /// Returns the violation as results of syncs have it.
+    /// Returns the violation in the form that sync results use.
     pub(crate) fn of_result(&self) -> Value {
         let Self { path, row, cell, column, message } = self;
         json!({"field": path, "description": message, "row": row, "cell": cell, "column": column})
     }
 }
 
-/// Returns the error of a whole file.
+/// Returns the error for a whole file.
 fn file_error(error: &FileError) -> Error {
     let text = error.to_string();
     let mut letters = text.chars();

@@ -16,9 +16,9 @@ pub(super) enum Scalar<'de> {
     Flag(bool),
     /// A number written as an integer.
     Integer(i64),
-    /// Copied only if it is written with escapes.
+    /// Copied only if it contains escapes.
     Text(Cow<'de, str>),
-    /// Any other number. An array or an object where the shape expects none.
+    /// Any other number, or an unexpected array or object.
     Other,
 }
 
@@ -104,7 +104,7 @@ impl<'de, S: Shape<'de>> Visitor<'de> for Read<S> {
     }
 }
 
-/// The key of an object's entry, copied only if it is written with escapes.
+/// The key of an object's entry, copied only if it contains escapes.
 #[derive(Deserialize)]
 pub(super) struct Key<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 

@@ -43,7 +43,7 @@ impl<'de> Value<'de> {
         }
     }
 
-    /// Partners read flags as `yes` and `no`, and can send them so.
+    /// Responses have flags as `yes` and `no`, and partners can also send these words.
     fn as_flag(&self) -> Option<bool> {
         match self {
             Self::Scalar(Scalar::Flag(flag)) => Some(*flag),
@@ -199,7 +199,7 @@ impl<'de> Shape<'de> for ValueShape<'_> {
     fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<Value<'de>, A::Error> {
         let Self { message, max_items, location, ignored } = self;
         let mut items = Vec::new();
-        // One element more than the rules allow is enough for them to report it.
+        // One element beyond the limit is enough for the rules to report it.
         while let (Some(most), Location::Within(list)) = (max_items, location)
             && items.len() <= most
         {
@@ -244,7 +244,7 @@ pub(super) fn report(violations: &mut Violations, location: Location, field: &st
     });
 }
 
-/// Writes a field to its message. Returns what a value of the wrong type must be.
+/// Writes a field to its message. For a value of the wrong type, returns what the value must be.
 fn encode(
     field: &Field,
     value: &Value<'_>,

@@ -28,7 +28,7 @@ use crate::{
 
 /// Page parameters. Programs append them to a URL that already has them, so the last value counts.
 const PAGING: &[&str] = &["sort_by", "sort_dir", "per_page", "page"];
-/// The first number of unsupported parameters, which are reported after the fields of the request.
+/// First number of unsupported parameters, which are reported after the request's fields.
 const UNSUPPORTED: u32 = 1 << 16;
 
 /// A request that is not complete yet.
@@ -271,7 +271,7 @@ fn value<'q>(field: &Field, text: Cow<'q, str>) -> Result<Value<'q>, String> {
     })
 }
 
-/// Returns a timestamp with the plus sign of its offset, which is a space in a query. Nothing else follows the time after a space.
+/// Restores the plus sign of a timestamp's offset, which a query turns into a space. Only an offset can follow the time after a space.
 fn with_plus(text: Cow<'_, str>) -> Cow<'_, str> {
     match text.rsplit_once(' ') {
         Some((time, offset)) if time.len() >= "YYYY-MM-DD HH:MM:SS".len() => format!("{time}+{offset}").into(),

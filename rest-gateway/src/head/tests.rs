@@ -84,7 +84,7 @@ fn ids_have_at_most_53_bits() {
 }
 
 #[test]
-fn the_text_is_what_was_provided() {
+fn path_ids_keep_the_sent_text() {
     assert_eq!(PathId::of("a%2Fb%").text, "a/b%");
     assert_eq!(PathId::of("-5").number, Some(-5));
 }

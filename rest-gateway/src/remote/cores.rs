@@ -109,7 +109,7 @@ impl Cores {
         let (before, after) = cores.split_at(start % cores.len().max(1));
         let candidates = after.iter().chain(before);
         let candidates = candidates.filter(|core| !unreachable.iter().any(|other| Arc::ptr_eq(core, other)));
-        // The minimum is the first of equals.
+        // On a tie, `min_by_key` returns the first core.
         candidates.min_by_key(|core| (!core.serves(), Arc::strong_count(&core.in_flight))).cloned()
     }
 }

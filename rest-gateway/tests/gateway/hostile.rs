@@ -49,7 +49,7 @@ async fn every_body_gets_a_documented_response() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_refused() {
+async fn oversized_bodies_are_rejected() {
     let fake = Fake::default();
     let settings = Settings { body_limit: 1 << 20, ..Settings::default() };
     let gateway = Gateway::start(in_process(&fake), settings).await;
@@ -104,7 +104,7 @@ async fn bodies_that_never_fit_are_not_retried() {
 }
 
 #[tokio::test]
-async fn latin_1_bodies_are_told_to_be_utf8() {
+async fn latin_1_bodies_get_a_utf8_error() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let body = b"{\"client_affiliate_id\":\"1\",\"affiliate_name\":\"J\xfcrgen\"}".to_vec();
     let response = gateway.post("/api/affiliates", body).await;

@@ -255,7 +255,7 @@ async fn reviews_change_urls() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_case_work() {
+async fn invalid_case_work_is_rejected() {
     let types = r#"{"request_id":5,"case":{"client_affiliate_id":"A-1","tags":[1],"created_date":"soon","affiliate_id":"7"},"incidents":[{"incident_type":"page"},7,"x"]}"#;
     let affiliate = "No affiliate of the company has this identifier.";
     let unknown = |msg: &str| refused(404, Code::NotFound, "REFERENCE_NOT_FOUND", "1025", msg);

@@ -102,7 +102,7 @@ async fn wrong_change_parameters_are_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn positions_that_are_gone() {
+async fn unavailable_positions_return_410() {
     let dropped = "delete from changes where company_id = <company> and position <= 2";
     run_table(vec![
         Case::new("a position above the last one").sql(RECORDS).get("/changes?after=5", position_gone(5, 0, 4)),
@@ -165,7 +165,7 @@ async fn wrong_audit_searches_are_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn records_as_they_were() {
+async fn as_of_returns_earlier_states() {
     // There is one change per day.
     let days =
         "update changes set changed_at = (timestamp '2026-01-01 12:00:00' + make_interval(days => position::integer)) at time zone 'UTC'

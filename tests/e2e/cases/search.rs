@@ -76,7 +76,7 @@ async fn affiliate_search_finds_words() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn affiliates_by_their_address_or_whole_number() {
+async fn affiliate_search_finds_emails_and_phones() {
     let (email, phone) = (text("Ann@Example.org"), text("+1 (555) 010-4477"));
     let ann = records::affiliate(
         "<1>",
@@ -299,7 +299,7 @@ async fn wrong_search_parameters_are_rejected() {
 
 /// Three records, with one record per message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn records_that_are_too_large() {
+async fn oversized_search_results_return_413() {
     let options = Options { message_limit: 1 << 20, ..Options::default() };
     let service = TestService::over(fresh_database().await.options, options).await;
     let company = new_company();

@@ -188,7 +188,7 @@ async fn invalid_items_are_rejected_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn identifiers_that_are_not_unique() {
+async fn duplicate_identifiers_are_rejected() {
     let service = TestService::start().await;
     for layer in LAYERS {
         let company = new_company();

@@ -98,7 +98,7 @@ async fn urls_are_added() {
 
 /// URLs are equal if they normalize to the same URL.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn same_and_different() {
+async fn urls_are_compared_in_normalized_form() {
     let same = [
         ("http://example.org", "http://example.org/"),
         ("HTTP://example.org/", "http://example.org/"),

@@ -223,7 +223,7 @@ async fn deliveries_are_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_maximum_number_of_webhooks() {
+async fn webhooks_are_limited_per_company() {
     let many = "insert into webhooks (company_id, url, types, secret, position)
         select <company>, 'https://127.0.0.1:1/', '{}', 'whsec_', 0 from generate_series(1, 20)";
     let refused = refused(
@@ -242,7 +242,7 @@ async fn the_maximum_number_of_webhooks() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_webhook_that_exists() {
+async fn duplicate_webhooks_are_rejected() {
     let exists = refused(
         409,
         tonic::Code::FailedPrecondition,

@@ -6,7 +6,7 @@ use core_server::doctor::{BehindSequence, Difference, ViolatingRow, check_counts
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 
-/// Rows of each constraint that are named.
+/// Maximum number of rows to name for each constraint.
 const VIOLATING_ROWS: i64 = 20;
 
 /// Prints what is wrong, and repairs counts and sequences if asked to. Returns whether everything is right now.

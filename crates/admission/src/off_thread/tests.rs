@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use super::{LONG_COMPUTATION, MAX_OFF_THREAD, compute, off_thread, run, run_off_thread};
 
 #[tokio::test]
-async fn a_runtime_of_one_thread_computes_as_well() {
+async fn works_on_a_single_threaded_runtime() {
     assert_eq!(off_thread(|| 5), 5);
 }
 

@@ -158,7 +158,7 @@ fn joined_tables_with_other_headings_are_refused() {
 }
 
 #[test]
-fn joined_files_have_their_headings_once() {
+fn repeated_headings_are_skipped() {
     let file = "\u{feff}client_affiliate_id,affiliate_name\r\nA-1,Ann\r\n";
     let second = "\u{feff}\"client_affiliate_id\",\"affiliate_name\"\r\n\"A-2\",Ben\r\n";
     let lines =
@@ -198,7 +198,7 @@ fn records_above_the_headings_are_refused() {
 }
 
 #[test]
-fn separators_are_those_of_the_headings() {
+fn headings_determine_the_separator() {
     for title in ["Affiliates, June, all", "Affiliates", "A|B|C|D"] {
         for separator in [";", "\t"] {
             let text = format!("{title}\nclient_affiliate_id,affiliate_name\nA-1,Ann\n")

@@ -80,7 +80,7 @@ fn name(column: usize) -> String {
 }
 
 #[test]
-fn rows_have_a_longest_length() {
+fn row_length_is_limited() {
     let long = format!("client_affiliate_id,affiliate_name\nA-1,\"{}\"\n", "x".repeat(17 << 20));
     limited(fails(long, options(), "is longer than 16 MiB"));
 }

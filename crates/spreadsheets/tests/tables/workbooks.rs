@@ -196,7 +196,7 @@ fn array_formulas_without_results_are_rejected() {
 }
 
 #[test]
-fn formats_that_change_texts_reject_them() {
+fn text_changing_formats_reject_the_cell() {
     for (code, is_changed) in [("\"A-\"@", true), (";;;", true), ("@", false), ("_(@_)", false), ("00000", false)] {
         let book =
             Book { formats: vec![code], ..Book::of(third(r#"<c r="C2" s="1" t="inlineStr"><is><t>17</t></is></c>"#)) };
@@ -306,7 +306,7 @@ fn rows_around_the_records_are_named_once() {
 }
 
 #[test]
-fn numbers_of_years_are_no_days() {
+fn year_numbers_are_not_dates() {
     let heading = texts(1, &["client_affiliate_id", "affiliate_name", "start_date"]);
     let row = format!(r#"<row r="2">{}{}<c r="C2"><v>2026</v></c></row>"#, text("A2", "A-1"), text("B2", "Ann"));
     reads(

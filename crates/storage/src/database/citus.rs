@@ -19,7 +19,7 @@ const OLDEST: [u32; 2] = [12, 1];
 
 /// Returns whether the database has the extension.
 ///
-/// Fails for an old version, and for a node other than the coordinator, whose sequences number the records.
+/// Fails on an unsupported version, and on any node except the coordinator, whose sequences assign record IDs.
 pub(super) async fn is_installed(connection: &mut PgConnection) -> Result<bool, DatabaseError> {
     let question = "select extversion from pg_extension where extname = 'citus'";
     let row = sqlx::raw_sql(question).fetch_optional(&mut *connection).await.map_err(DatabaseError::History)?;

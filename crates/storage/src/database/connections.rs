@@ -46,7 +46,7 @@ pub struct Connections {
 impl Connections {
     /// Checks a database's tables and types, and returns connections to it.
     ///
-    /// The limit is the limit of its pool.
+    /// The connection limit is the limit of the database's pool.
     pub async fn open(database: &Database, expected: Expected, schema: &Schema) -> Result<Self, SchemaError> {
         let inputs = Inputs::open(&database.pool, expected).await?;
         let calls = database.on_citus.then(|| Arc::new(Calls::new(schema)));
@@ -103,7 +103,7 @@ impl Connections {
         self.pool.responds.subscribe()
     }
 
-    /// Borrows a connection. Waits a bounded time for one, and not at all while the database does not respond.
+    /// Borrows a connection. Waits for a bounded time, or fails immediately while the database does not respond.
     pub async fn borrow_connection(&self) -> Result<BorrowedConnection, sqlx::Error> {
         let borrowed = BorrowedConnection::of(&self.pool).await?;
         if self.of_call {
@@ -112,7 +112,7 @@ impl Connections {
         Ok(borrowed)
     }
 
-    /// Divides items into groups that can share a statement. On Citus, each company has a group; otherwise there is one.
+    /// Divides items into groups that can share a statement: one group per company on Citus, otherwise a single group.
     pub fn divided<T>(&self, items: Vec<T>, company_of: impl Fn(&T) -> i64) -> Vec<Vec<T>> {
         if !self.is_divided() {
             return vec![items];
@@ -147,7 +147,7 @@ pub async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(
 
 /// Runs a read, and retries it once if its connection is dead.
 ///
-/// If it waits too long for a lock, such as that of a schema change, it returns its connection and is retried.
+/// A read that waits too long for a lock, such as during a schema change, returns its connection and is retried.
 pub async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
     from: &Connections,
     run: impl Fn(Connections) -> F,
@@ -171,9 +171,7 @@ pub async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
     }
 }
 
-/// Runs a short read by key, and retries it once.
-///
-/// It is retried if its connection is dead or hangs.
+/// Runs a short read by key, and retries it once if its connection is dead or hangs.
 pub async fn short_read<T, F: Future<Output = Result<T, sqlx::Error>>>(
     from: &Connections,
     run: impl Fn(Connections) -> F,

@@ -20,7 +20,7 @@ use crate::{
     limits::LOCK_TIMEOUT,
 };
 
-/// Age at which a connection is replaced, so that none keeps its memory, or the server that its name resolved to, forever.
+/// Age at which a connection is replaced. Otherwise, it would keep its memory and its resolved server forever.
 const CONNECTION_LIFETIME: Duration = Duration::from_mins(30);
 
 /// Whether the server takes writes, and whether it is the database that was last served.
@@ -47,7 +47,7 @@ pub(super) struct Manager {
 #[derive(Debug)]
 struct Url {
     target: Target,
-    /// The last logged reason why it could not be read again.
+    /// The last logged reason why the URL could not be reread.
     logged: Option<String>,
 }
 
@@ -98,7 +98,7 @@ impl Manager {
 
     /// Checks that the server takes writes, and that its database was not restored.
     ///
-    /// A schema change can lock the tables of the check. The server responds then, so the check is repeated.
+    /// A schema change can lock the tables that the check reads. The server still responds, so the check is repeated.
     pub(super) async fn check(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
         let question = if self.on_citus { CHECK_ON_CITUS } else { CHECK };
         let answer = loop {
@@ -116,7 +116,7 @@ impl Manager {
         }
     }
 
-    /// Moves positions and IDs ahead if the database was restored, which may take long.
+    /// Moves positions and IDs ahead if the database was restored. The move can take long.
     pub(super) async fn notice_restore(&self) -> Result<(), sqlx::Error> {
         notice_if_ready(&mut self.connect(&self.target()).await?).await
     }
@@ -156,7 +156,7 @@ impl managed::Manager for Manager {
     type Error = sqlx::Error;
 
     async fn create(&self) -> Result<Connection, sqlx::Error> {
-        // Boxed, because it is rare and would enlarge the future of every statement.
+        // Boxed: opening is rare, and would enlarge the future of every statement.
         Box::pin(self.open()).await
     }
 

@@ -1,4 +1,4 @@
-//! Brings the schema up to date: which steps are missing, how long they wait for locks, and what an interrupted attempt leaves.
+//! Brings the schema up to date: finds missing steps, bounds their lock waits, and cleans up after interrupted attempts.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use crate::{
 const MIGRATION_PAUSE: Duration = Duration::from_secs(2);
 /// How long a step waits for a lock. Later statements wait behind it.
 ///
-/// It outlasts nearly every statement, and callers hardly notice it. A backup delays one statement in fifty by this time.
+/// Nearly every statement is shorter, and callers hardly notice the wait. A backup delays one statement in fifty by this time.
 const MIGRATION_LOCK_TIMEOUT: &str = "40ms";
 /// After this time without its lock, a step waits longer. Otherwise, overlapping long statements could delay it forever.
 const MIGRATION_PATIENCE: Duration = Duration::from_mins(5);
@@ -28,7 +28,7 @@ const MIGRATION_LONG_LOCK_TIMEOUT: &str = "1s";
 
 /// Fails like a lock timeout while another process migrates.
 ///
-/// It does not wait: `create index concurrently` waits for the statements of all others, so both processes would wait for each other.
+/// It does not wait. `create index concurrently` waits for all other statements, so the two processes would wait for each other.
 const ALONE: &str = "do $$ begin
     if not pg_try_advisory_lock(hashtext('compliance migrate'), 1) then
         raise lock_not_available using message = 'another process migrates this database';
@@ -37,8 +37,8 @@ end $$";
 
 /// Brings the schema up to date.
 ///
-/// It has no time limit, but waits only briefly for each lock before it tries again, because the statements of a running service wait
-/// behind it. A role that does not own the schema succeeds only if the schema is up to date.
+/// The migration has no time limit. It waits only briefly for each lock before it retries, because the statements of a running service
+/// queue behind it. A role that does not own the schema succeeds only if the schema is up to date.
 pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(), DatabaseError> {
     let database = database.into();
     match check_migrated(&database.pool, schema).await {
@@ -119,7 +119,7 @@ async fn compare_history(pool: &PgPool, schema: &Schema) -> Result<(), DatabaseE
     Ok(())
 }
 
-/// Runs the missing steps. `waited` is the time that earlier attempts took without their locks.
+/// Runs the missing steps. `waited` is the total time of earlier attempts that did not get their locks.
 async fn run(steps: &Migrator, connection: &mut PgConnection, waited: Duration) -> Result<(), MigrateError> {
     sqlx::raw_sql(ALONE).execute(&mut *connection).await?;
     for step in steps.iter() {
@@ -139,8 +139,8 @@ async fn run(steps: &Migrator, connection: &mut PgConnection, waited: Duration) 
 
 /// Returns how long a step waits for a lock.
 ///
-/// The statements of a running service wait behind most steps. Nobody waits behind a step that creates an index concurrently, and that step
-/// waits until the statements of all others have ended.
+/// The statements of a running service queue behind most steps. A step that creates an index concurrently blocks nobody, but waits for
+/// all other statements to end.
 fn lock_timeout(step: &Migration, waited: Duration) -> String {
     if concurrent_index(step).is_some() {
         return format!("{}s", MIGRATION_LOCK_WAIT.as_secs());
@@ -224,7 +224,7 @@ mod tests {
             assert!(sqlx::query_scalar::<_, bool>(valid).fetch_one(&pool).await.unwrap());
         }
 
-        // Another process finds that this one migrates, and does not wait within a statement.
+        // Another process detects this migration, and does not wait within a statement.
         let mut other = pool.acquire().await.unwrap();
         let refused = run(&steps, &mut other, Duration::ZERO).await.unwrap_err();
         assert!(refused.to_string().contains("another process migrates"), "{refused}");

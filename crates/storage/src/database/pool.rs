@@ -91,8 +91,8 @@ impl Pool {
 
 /// A connection that is borrowed for one statement or transaction.
 ///
-/// The borrower reports the result with [`done`](Self::done). If this is dropped before, its caller has left, and the connection is closed:
-/// it may still receive the statement's response. The server notices this within a second, and ends the statement.
+/// The borrower reports the result with [`done`](Self::done). Without a report, the caller has left. Dropping this then closes the
+/// connection, which may still receive the statement's response. The server notices within a second, and ends the statement.
 pub struct BorrowedConnection {
     pool: Arc<Pool>,
     connection: Option<Object<Manager>>,
@@ -116,7 +116,7 @@ impl BorrowedConnection {
         Ok(Self { pool: Arc::clone(pool), connection, in_transaction: false, span: wait.end() })
     }
 
-    /// Returns the connection, and what ends the wait for a statement on it.
+    /// Returns the connection, and the [`Outage`] that ends waits for its statements.
     pub fn connection(&mut self) -> Result<(&mut PgConnection, Outage), sqlx::Error> {
         let outage = Outage(self.pool.responds.subscribe());
         let connection = self.connection.as_mut().ok_or(sqlx::Error::PoolClosed)?;

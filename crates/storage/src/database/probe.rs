@@ -23,7 +23,7 @@ const INTERVAL_WHEN_DOWN: Duration = Duration::from_millis(100);
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
 /// After this time without a response, the database counts as down.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
-/// The same for a new connection. It is longer, because a busy server must first start a process for the connection.
+/// Timeout of a check on a new connection. It is longer, because a busy server must first start a process for the connection.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
 /// Number of connections that a check loses before the database counts as lost. A restarting proxy also closes connections.
 const LOST_CONNECTIONS: u32 = 3;

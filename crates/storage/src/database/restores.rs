@@ -17,7 +17,7 @@ const RESTORE_TIMEOUT: Duration = Duration::from_mins(10);
 /// Delay before a failed jump is retried.
 const RESTORE_PAUSE: Duration = Duration::from_secs(1);
 
-/// Without a timeout, because another process may do the same.
+/// Without a statement timeout, because another process may be doing the same.
 const BEGIN: &str = "begin; set local statement_timeout = 0; set local lock_timeout = 0";
 
 /// Jump of one counter.
@@ -75,7 +75,7 @@ pub(super) async fn notice(connection: &mut PgConnection) -> Result<(), sqlx::Er
 
 /// Like [`notice`], while the service runs. During a restore, the functions are missing, which is not logged.
 ///
-/// After another failure it waits, because each attempt reads all tables.
+/// After any other failure, it pauses, because each attempt reads all tables.
 pub(super) async fn notice_if_ready(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     let noticed = notice(connection).await;
     if let Err(error) = &noticed

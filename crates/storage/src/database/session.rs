@@ -1,6 +1,6 @@
 //! Settings of each session, and poolers between the service and PostgreSQL, which can share sessions.
 //!
-//! A statement sets the settings, because poolers refuse startup parameters.
+//! The service applies the settings with a statement, because poolers refuse startup parameters.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use tokio::time::timeout;
 use super::error::{DatabaseError, name};
 use crate::limits::{LOCK_TIMEOUT, POOLER_CHECK_TIMEOUT, STATEMENT_CACHE};
 
-/// No setting decides which index a statement uses. The values are written as PostgreSQL shows them.
+/// None of these settings affects which index a statement uses. The values are written as PostgreSQL shows them.
 const SETTINGS: [(&str, &str); 6] = [
-    // As long as a client may take to read a large page.
+    // The maximum time that a client may take to read a large page.
     ("statement_timeout", "2min"),
     ("idle_in_transaction_session_timeout", "1min"),
     // Each statement is written for one plan. Planning it again would cost more than running it.
@@ -29,16 +29,16 @@ const ON_CITUS: (&str, &str) = ("plan_cache_mode", "auto");
 const KEEPALIVES: [(&str, &str); 3] =
     [("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4")];
 
-/// How often a statement checks whether a pooler gives it another server process. Each check is one round trip.
+/// Number of checks whether a pooler gives a statement another server process. Each check is one round trip.
 const POOLER_CHECKS: usize = 5;
 
 /// `protocol_violation`, the only code of `PgBouncer`.
 ///
-/// It refuses a startup parameter, a password, or a transaction in the mode `statement`, or cannot reach its server.
+/// The pooler refuses a startup parameter, a password, or a transaction in `statement` mode, or cannot reach its server.
 pub(super) const PROTOCOL_VIOLATION: &str = "08P01";
 /// `invalid_sql_statement_name` and `duplicate_prepared_statement`: a statement was prepared in another session.
 const NOT_PREPARED: [&str; 2] = ["26000", "42P05"];
-/// Prefixes of its messages about parameters.
+/// Prefixes of `PgBouncer`'s messages about parameters.
 const PARAMETER: [&str; 2] = ["unsupported startup parameter", "unsupported options startup parameter"];
 
 /// Sets the options of a new connection. `extra_float_digits` matters only before PostgreSQL 12.
@@ -135,8 +135,8 @@ pub(super) async fn check(
 
 /// Runs a prepared statement before and during a transaction of another connection.
 ///
-/// During the transaction, a pooler gives it another process, where it may not be prepared. Other clients can hide that once, so it runs a
-/// few times.
+/// During the transaction, a pooler gives the statement another process, where it may not be prepared. Other clients can hide this once,
+/// so the statement runs a few times.
 async fn compare(first: &mut PgConnection, host: &PgConnectOptions, is_shared: &mut bool) -> Result<(), sqlx::Error> {
     let before = prepared_backend(first).await?;
     // A second connection may not be free now.

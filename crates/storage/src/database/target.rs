@@ -57,7 +57,7 @@ impl Target {
         format!("the database {} at {}", self.database(), name(&self.options))
     }
 
-    /// Returns the name of the database. Without a name in the URL, PostgreSQL uses that of the user.
+    /// Returns the database name. If the URL has none, PostgreSQL uses the user's name.
     fn database(&self) -> &str {
         self.options.get_database().unwrap_or_else(|| self.options.get_username())
     }
@@ -130,7 +130,7 @@ impl fmt::Debug for Target {
     }
 }
 
-/// Whether both sides could not agree on TLS, such as when the certificate names another host.
+/// Whether the TLS handshake failed, for example because the certificate names another host.
 fn is_of_tls(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Tls(_) => true,

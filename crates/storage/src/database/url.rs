@@ -42,17 +42,17 @@ const DECIDED: [&str; 6] = [
     "tcp_user_timeout",
 ];
 
-/// Why a URL has one host.
+/// Message for a URL with several hosts.
 const SEVERAL_HOSTS: &str =
     "it names several hosts: use one endpoint, which always leads to the primary (docs/operations/fail-over.md)";
 
-/// Parses a `postgres://` URL. Errors do not contain values: a misspelt `password` would have one.
+/// Parses a `postgres://` URL. Errors omit values, because the value of a misspelled `password` is a secret.
 pub fn target(url: &str) -> Result<Target, DatabaseError> {
     read(url).map_err(DatabaseError::Url)
 }
 
 fn read(url: &str) -> Result<Target, String> {
-    // sqlx accepts any scheme. In `user:password@host`, the user would be the scheme, and the database name would have the password.
+    // sqlx accepts any scheme. In `user:password@host`, the user would be the scheme, and the database name would contain the password.
     let rest = SCHEMES.iter().find_map(|scheme| url.strip_prefix(scheme)).ok_or("it must begin with postgres://")?;
     if rest.contains('#') {
         return Err("it contains #, which ends a URL: write %23".to_owned());
@@ -98,7 +98,7 @@ struct Parameters {
 }
 
 impl Parameters {
-    /// Reads the files of certificates as connections do, so that a wrong one is found at the start.
+    /// Reads the certificate files as connections do, so that startup finds an unusable file.
     fn check_files(&self) -> Result<(), String> {
         let file = |names: &[&str]| {
             let named = self.passed.iter().rfind(|(name, _)| names.contains(&&**name));

@@ -85,7 +85,7 @@ impl Connections {
         may_retry
     }
 
-    /// Advances the sequence of a table's IDs beyond the greatest ID, if a new record got an ID that is taken.
+    /// Advances a table's ID sequence past the greatest ID, if a new record got an ID that is taken.
     ///
     /// The sequence lags behind the table if only the records were copied.
     async fn advance_ids(&self, error: &sqlx::Error) {

@@ -48,7 +48,7 @@ pub(super) struct Layout {
 }
 
 impl<T: 'static> Composite<T> {
-    /// Creates a type. The order of the attributes has no meaning.
+    /// Creates a type. The order of the attributes does not matter.
     pub fn new(name: &'static str, attributes: impl IntoIterator<Item = Attribute<T>>) -> Self {
         Self { name, attributes: attributes.into_iter().collect() }
     }

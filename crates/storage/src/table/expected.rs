@@ -27,7 +27,7 @@ pub enum SchemaError {
     /// The catalogue cannot be read.
     #[error("cannot read the database's catalogue: {0}")]
     Catalogue(#[from] sqlx::Error),
-    /// Tables or types differ, as the list says.
+    /// Tables or types differ. The list names the differences.
     #[error("this version does not work with the database's schema: {}", .0.join("; "))]
     Differs(Vec<String>),
 }

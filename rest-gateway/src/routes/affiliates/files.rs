@@ -41,7 +41,7 @@ pub(super) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
     let mut request = BatchSyncAffiliatesRequest { affiliates: take(&mut rows.records), ..request };
     let wants_absent = request.report_absent || !request.absent_status().is_empty();
     if rows.refused() > 0 {
-        // A row that cannot be read may be one of the affiliates that seem absent.
+        // An unreadable row may be one of the affiliates that seem absent.
         (request.report_absent, request.absent_status) = (false, None);
     }
     let absent_status = request.absent_status.clone().filter(|status| !status.is_empty());

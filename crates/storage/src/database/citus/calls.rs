@@ -1,4 +1,4 @@
-//! Statements of one company on Citus: a session sends the call of a function instead, which Citus runs on the company's node.
+//! Statements of one company on Citus. The session calls a function instead, which Citus runs on the company's node.
 //!
 //! The function names the shards, so its statement is planned and run as on plain PostgreSQL.
 

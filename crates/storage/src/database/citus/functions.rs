@@ -10,7 +10,7 @@ use sqlx::{
 
 use crate::{Schema, template::fill};
 
-/// Helpers of these functions, which exist on all nodes. They come in the order in which they are created.
+/// Helper functions, which exist on all nodes, in creation order.
 const HELPERS: [&str; 5] = [
     include_str!("sql/next_id.sql"),
     include_str!("sql/draw_ids.sql"),
@@ -23,10 +23,10 @@ const RUN: &str = include_str!("sql/run.sql");
 /// Variables that [`RUN`] uses.
 const VARIABLES: &str = "statement text; prepared text;";
 
-/// Part of each function's name. Change it whenever [`on_shards`] changes, so that the functions are created again.
+/// Part of each function's name. Change it whenever [`on_shards`] changes, to recreate the functions.
 const VERSION: &str = "3";
 
-/// Maximum number of prepared statements per session. Each has a plan in memory for each shard.
+/// Maximum number of prepared statements per session. Each keeps one plan per shard in memory.
 const MAX_PREPARED: &str = "1000";
 
 /// Setting with the next ID of a sequence, which `next_id.sql` reads.
@@ -43,10 +43,10 @@ pub(super) struct Function {
     name: String,
     /// The statement that calls it.
     pub(super) call: &'static str,
-    /// Whether the statement takes arrays of items: the first array has the company of each. Here all have the same company, which the
-    /// function takes as another parameter.
+    /// Whether the statement takes arrays of items. The first array has the company of each item. Here, all items have the same company,
+    /// which the function takes as an extra parameter.
     pub(super) is_shared: bool,
-    /// The sequences that number the records that the statement creates.
+    /// The sequences that assign IDs to the records that the statement creates.
     pub(super) sequences: Vec<String>,
 }
 
@@ -63,7 +63,7 @@ pub fn statements_on_shards(schema: &Schema) -> impl Iterator<Item = (String, &'
 }
 
 impl Function {
-    /// Returns `None` for a statement that names no table, or returns nothing. The latter runs within a transaction.
+    /// Returns `None` for a statement that names no table or returns no rows. A statement without rows runs within a transaction.
     fn new(statement: &'static str, types: &'static str, schema: &Schema) -> Option<Self> {
         if statement.trim_start().starts_with("insert") {
             return None;
@@ -133,7 +133,7 @@ fn on_shards(statement: &str, arguments: &[String], schema: &Schema) -> Option<(
             Some((number, _)) if !is_column => drop(write!(text, "${number}")),
             _ => text.push_str(if word == "nextval" { "next_id" } else { word }),
         }
-        // A table follows one of these words, or qualifies a column. The name of a constraint begins with its table.
+        // A table name follows one of these words, or qualifies a column. A constraint's name begins with the name of its table.
         let is_name = matches!(previous, "from" | "join" | "into" | "update") || after.starts_with('.');
         let is_table = |table: &str| {
             if previous == "constraint" { word.starts_with(table) } else { is_name && *word == *table }
