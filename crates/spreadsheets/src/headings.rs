@@ -12,6 +12,8 @@ use crate::{
 const UNNAMED: &str = "unnamed";
 /// Digits in headings, as field names have them.
 const DIGITS: [(char, &str); 3] = [('1', "one"), ('2', "two"), ('3', "three")];
+/// Maximum length of a heading, in characters. Further characters of a cell are not compared.
+const LONGEST_HEADING: usize = 200;
 
 /// Returns the field of a heading: a name or another heading of the field, in any case and with any separators.
 pub fn field_of(message: &'static Message, heading: &str) -> Option<&'static Field> {
@@ -27,6 +29,11 @@ pub fn field_of(message: &'static Message, heading: &str) -> Option<&'static Fie
 /// Returns the letters and digits of a heading, in lower case.
 pub(crate) fn letters(name: &str) -> String {
     identity(name).chars().filter(|next| next.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Returns the beginning of a cell, which is enough to compare it with a heading.
+pub(crate) fn start(text: &str) -> &str {
+    text.char_indices().nth(LONGEST_HEADING).map_or(text, |(end, _)| &text[..end])
 }
 
 /// Returns the comparison key of a heading: its letters and digits or, without any, its other characters.

@@ -21,6 +21,7 @@ mod row;
 mod sheet;
 mod source;
 mod table;
+mod traces;
 mod urls;
 mod workbook;
 mod xml;

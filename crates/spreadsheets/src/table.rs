@@ -16,40 +16,17 @@ use crate::{
     dates::{Dates, Epoch, Orders},
     error::{FileError, short},
     file::File,
-    headings::{Headings, is_unnamed, key, letters},
+    headings::{Headings, is_unnamed, key, start},
     options::{Empty, Options},
     record::{TableRecord, Target, Values},
     row::{Cell, CellKind, RawRow, Row, RowError, cell_name, column_name, identity, is_invisible, visible},
     sheet::Merges,
     source::Source,
+    traces::{check_code, check_encoding, check_identifier, is_error, is_scientific, is_total, without_formula},
 };
 
-/// What a spreadsheet shows instead of a value that it cannot compute, in several languages. Most others end in `!` or `?`.
-const ERRORS: [&str; 11] =
-    ["#N/A", "#NV", "#N/D", "#N/V", "#N/B", "#I/T", "#Н/Д", "#YOK", "#HIÁNYZIK", "#NENÍ_K_DISPOZICI", "#GETTING_DATA"];
-/// How LibreOffice begins an error with a number.
-const NUMBERED_ERRORS: [&str; 6] = ["Err", "Error", "Fehler", "Fout", "Erro", "Errore"];
-/// What programs write for a missing identifier.
-const MISSING: [&str; 6] = ["NaN", "nan", "NULL", "null", "None", "<NA>"];
-/// Signs of Windows-1252 that are not between two letters. In their places, MS-DOS has letters.
-const NOT_IN_WORDS: &str = "€‚„†‡ˆ‰‹“”˜›¡¢£¤¥•¦§¶¿";
-/// Those of them that are not behind a letter either.
-const NOT_IN_OR_AFTER_WORDS: &str = "‚„ˆ˜¡¢¤•";
-/// Letters that are not behind a lowercase letter. Mac Roman and MS-DOS have other letters in their places.
-const NOT_IN_LOWERCASE_WORDS: &str = "ŠŒŽŸ";
-/// Punctuation that can follow a capital letter.
-const PUNCTUATION: &str = "“”‘’–—…«»\u{a0}";
-/// Maximum length of a heading, in characters. Further characters of a cell are not compared.
-const LONGEST_HEADING: usize = 200;
 /// Maximum number of notes about repeated headings.
 const MOST_NOTES: usize = 20;
-/// The first or last word of a row with totals, in several languages.
-const TOTALS: &str = "total totals totales totaux totalt totais totaal totale subtotal subtotals subtotaal grandtotal totalgeneral \
-                      sum summe summa suma soma somme gesamt gesamtsumme gesamtergebnis ergebnis zwischensumme teilergebnis anzahl \
-                      count average moyenne durchschnitt mittelwert celkem razem łącznie toplam összesen yhteensä \
-                      итого итог всего 合計 小計 合计 小计 总计 합계";
-/// Words beside these that do not make them the name of a company.
-const WITH_TOTALS: &str = "affiliates records rows urls entries items general général geral generale общий eur";
 
 /// A table whose headings are known.
 pub struct Table<R> {
@@ -370,40 +347,6 @@ impl Scan {
     }
 }
 
-/// Returns the beginning of a cell, which is enough to compare it with a heading.
-fn start(text: &str) -> &str {
-    text.char_indices().nth(LONGEST_HEADING).map_or(text, |(end, _)| &text[..end])
-}
-
-/// Whether a row has totals of the rows above: a text with a word such as `Total`, and only numbers in its other cells.
-fn is_total(row: &RawRow) -> bool {
-    let mut cells = row.cells.iter().filter(|cell| cell.text.contains(char::is_alphabetic));
-    let text = start(cells.next().map_or("", |cell| visible(&cell.text)));
-    if text.is_empty() || cells.next().is_some() {
-        return false;
-    }
-    let words: Vec<&str> = text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).collect();
-    // IDs such as SUM100 and TOTAL-7 have their number beside the word.
-    let is_plain = |word: &str| !word.contains(|next: char| next.is_ascii_digit());
-    let is_in = |list: &str, word: &str| is_plain(word) && list.split(' ').any(|known| known == letters(word));
-    let is_first = words.first().is_some_and(|word| is_in(TOTALS, word));
-    // As in `Germany Total`.
-    let is_last = words.last().is_some_and(|word| is_in(TOTALS, word));
-    // As in `Total affiliates`, but not in the name Total Fitness.
-    is_last || is_first && words.iter().all(|word| is_in(TOTALS, word) || is_in(WITH_TOTALS, word))
-}
-
-/// Whether a text is what a spreadsheet shows for an error, or for a number in a narrow column.
-fn is_error(text: &str) -> bool {
-    let is_filled = text.len() > 2 && text.bytes().all(|byte| byte == b'#');
-    let is_number = |code: &str| !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit());
-    let of_calc =
-        text.split_once(':').is_some_and(|(name, code)| NUMBERED_ERRORS.contains(&name.trim_end()) && is_number(code));
-    let is_sign = |next: char| !next.is_lowercase() && !next.is_whitespace();
-    let is_named = text.len() > 2 && text.starts_with('#') && text.ends_with(['!', '?']) && text.chars().all(is_sign);
-    is_filled || of_calc || is_named || ERRORS.contains(&text)
-}
-
 /// Whether a field is a calendar day.
 fn is_day(field: &Field) -> bool {
     field.format == Format::StartDate
@@ -412,84 +355,6 @@ fn is_day(field: &Field) -> bool {
 /// Whether a field is a calendar day or a time.
 fn is_date(field: &Field) -> bool {
     is_day(field) || field.form == "datetime"
-}
-
-/// Returns the text of a formula such as `="00501"`, which programs write so that spreadsheets keep the zeros.
-fn without_formula(text: &str) -> &str {
-    let quoted = text.strip_prefix("=\"").and_then(|text| text.strip_suffix('"'));
-    quoted.filter(|text| !text.contains('"')).map_or(text, visible)
-}
-
-/// Fails if a text of Windows-1252 seems to have another encoding. Other rows can have letters that nobody can tell from the right ones.
-fn check_encoding(line: u64, text: &str) -> Result<(), FileError> {
-    let shown = short(text);
-    if has_parts_of_letters(text) {
-        return Err(FileError::Encoding(format!(
-            "line {line} has {shown:?}, with letters in UTF-8: save the whole file as CSV in UTF-8"
-        )));
-    }
-    let Some(sign) = sign_in_word(text) else { return Ok(()) };
-    Err(FileError::Encoding(format!(
-        "line {line} has {shown:?}, with the sign {sign} in a word, where MS-DOS or a Mac has a letter: save the file as CSV in UTF-8"
-    )))
-}
-
-/// Whether a text has letters in UTF-8 that were read as Windows-1252, such as `Ã¼`.
-fn has_parts_of_letters(text: &str) -> bool {
-    let is_part = |next: char| {
-        let byte = WINDOWS_1252.encode(next.encode_utf8(&mut [0; 4])).0.first().copied();
-        byte.is_some_and(|byte| (0x80..0xc0).contains(&byte)) && !PUNCTUATION.contains(next)
-    };
-    text.contains("â€") || text.split(['Ã', 'Â']).skip(1).any(|rest| rest.starts_with(is_part))
-}
-
-/// Returns a symbol where a word should have a letter, as in MS-DOS text decoded as Windows-1252.
-fn sign_in_word(text: &str) -> Option<char> {
-    let (mut is_after_letter, mut is_after_lowercase) = (false, false);
-    let mut characters = text.chars().peekable();
-    while let Some(next) = characters.next() {
-        let is_before_letter = characters.peek().is_some_and(|next| next.is_alphabetic());
-        let signs = if is_before_letter { NOT_IN_WORDS } else { NOT_IN_OR_AFTER_WORDS };
-        if is_after_letter && signs.contains(next) || is_after_lowercase && NOT_IN_LOWERCASE_WORDS.contains(next) {
-            return Some(next);
-        }
-        (is_after_letter, is_after_lowercase) = (next.is_alphabetic(), next.is_lowercase());
-    }
-    None
-}
-
-/// Whether a text is a number with an exponent, such as 4.91512E+11 or 12e5.
-fn is_scientific(text: &str) -> bool {
-    let Some((number, exponent)) = text.split_once(['E', 'e']) else { return false };
-    let unsigned = |text| <str>::strip_prefix(text, ['+', '-']).unwrap_or(text);
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = unsigned(number);
-    let (whole, decimals) = number.split_once(['.', ',']).unwrap_or((number, ""));
-    let exponent = unsigned(exponent);
-    !exponent.is_empty() && digits(exponent) && digits(whole) && digits(decimals) && whole.len() + decimals.len() > 0
-}
-
-/// Fails for a code that a program wrote as a number with decimals, such as `1001.0`.
-fn check_code(text: &str) -> Result<(), String> {
-    let whole = text.strip_suffix(".0").filter(|whole| !whole.is_empty());
-    if whole.is_some_and(|whole| whole.bytes().all(|byte| byte.is_ascii_digit())) {
-        return Err(format!("The number {text} has decimals, as some programs write numbers; write it without them."));
-    }
-    Ok(())
-}
-
-/// Returns an identifier, unless it is a formula, or what a program writes for a missing value.
-fn check_identifier(text: String) -> Result<String, String> {
-    if text.starts_with('=') {
-        return Err("The ID is a formula; enter its result.".to_owned());
-    }
-    if MISSING.contains(&text.as_str()) {
-        return Err(format!("The ID is {text}, as programs write a missing value; enter the ID."));
-    }
-    if text.contains(char::is_control) {
-        return Err("The ID has a control character, such as a line break; enter it again.".to_owned());
-    }
-    Ok(text)
 }
 
 impl Plan {
