@@ -39,7 +39,6 @@ pub struct Table<R> {
 }
 
 /// How the rows of a table become records.
-#[expect(clippy::struct_excessive_bools, reason = "a file has each property, or not")]
 struct Plan {
     header: Header,
     last_line: u64,

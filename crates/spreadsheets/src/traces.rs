@@ -11,7 +11,7 @@ use crate::{
 /// What a spreadsheet shows instead of a value that it cannot compute, in several languages. Most others end in `!` or `?`.
 const ERRORS: [&str; 11] =
     ["#N/A", "#NV", "#N/D", "#N/V", "#N/B", "#I/T", "#Н/Д", "#YOK", "#HIÁNYZIK", "#NENÍ_K_DISPOZICI", "#GETTING_DATA"];
-/// How LibreOffice begins an error with a number.
+/// How `LibreOffice` begins an error with a number.
 const NUMBERED_ERRORS: [&str; 6] = ["Err", "Error", "Fehler", "Fout", "Erro", "Errore"];
 /// What programs write for a missing identifier.
 const MISSING: [&str; 6] = ["NaN", "nan", "NULL", "null", "None", "<NA>"];
