@@ -184,8 +184,12 @@ impl Header {
         let is_heading = |cell: &&Cell| self.possible.contains_key(&key(start(&cell.text)));
         // No record has the name of a required field in this field.
         let is_own = |(column, field): (usize, &Target)| {
-            let Some(field) = field.filter(|field| field.required) else { return false };
-            self.possible.get(&key(start(row.text(column)))) == Some(&Some(field.name))
+            let (Some(field), text) = (field.filter(|field| field.required), start(row.text(column))) else {
+                return false;
+            };
+            // A name can be `Name`.
+            let can_be_value = !field.name.ends_with("_id") && !text.contains('_');
+            !can_be_value && self.possible.get(&key(text)) == Some(&Some(field.name))
         };
         if self.columns.iter().enumerate().any(is_own) {
             return true;

@@ -122,7 +122,12 @@ fn titles_are_ignored_and_totals_refused() {
 }
 
 #[test]
-fn names_with_words_of_totals_are_read() {
+fn names_can_be_words_of_headings_or_totals() {
+    reads(
+        "client_affiliate_id,affiliate_name\nA-1,Name\n",
+        options(),
+        &["2 client_affiliate_id=A-1 affiliate_name=Name"],
+    );
     for name in ["Total Life Changes", "Count Basie", "Suma Reddy"] {
         let text = format!("affiliate_name,client_affiliate_id\n{name},10001\n");
         reads(text, options(), &[&format!("2 client_affiliate_id=10001 affiliate_name={name}")]);
