@@ -162,6 +162,8 @@ struct Header {
     /// The headings. Empty ones at the end are removed.
     names: Vec<String>,
     keys: Vec<String>,
+    /// Whether each column has a heading.
+    is_named: Vec<bool>,
     line: u64,
     /// The number of cells in the row, in CSV.
     width: Option<usize>,
@@ -184,18 +186,20 @@ impl Header {
         let is_heading = |cell: &&Cell| self.possible.contains_key(&key(start(&cell.text)));
         // No record has the name of a required field in this field.
         let is_own = |(column, field): (usize, &Target)| {
-            let (Some(field), text) = (field.filter(|field| field.required), start(row.text(column))) else {
-                return false;
+            let (Some(field), text) = (field.filter(|field| field.required), row.text(column)) else { return false };
+            // A name can be `Name`. No heading of these fields has a digit.
+            let can_be_value = if field.name.ends_with("_id") {
+                text.contains(|next: char| next.is_ascii_digit())
+            } else {
+                !text.contains('_')
             };
-            // A name can be `Name`.
-            let can_be_value = !field.name.ends_with("_id") && !text.contains('_');
-            !can_be_value && self.possible.get(&key(text)) == Some(&Some(field.name))
+            !can_be_value && self.possible.get(&key(start(text))) == Some(&Some(field.name))
         };
         if self.columns.iter().enumerate().any(is_own) {
             return true;
         }
-        cells().count() > 1
-            && cells().take(2).all(|cell| is_heading(&cell))
+        cells().take(2).all(|cell| is_heading(&cell))
+            && cells().count() > 1
             && cells().filter(is_heading).count() * 2 > cells().count()
     }
 
@@ -276,7 +280,7 @@ impl Scan {
             if self.is_windows_1252 && target.is_some() {
                 check_encoding(row.line, visible(&cell.text))?;
             }
-            let has_heading = header.names.get(cell.column).is_some_and(|name| !is_unnamed(name));
+            let has_heading = header.is_named.get(cell.column) == Some(&true);
             if !has_heading && self.unnamed.len() < MOST_NOTES && header.width.is_none_or(|width| cell.column < width) {
                 self.unnamed.insert(cell.column);
             }
@@ -317,7 +321,8 @@ impl Scan {
         for field in R::fields().into_iter().filter_map(R::target).flatten() {
             possible.extend([field.name].iter().chain(field.headings).map(|name| (key(name), Some(field.name))));
         }
-        let header = Header { names, keys, line: row.line, width: row.width, columns, known, possible };
+        let is_named = names.iter().map(|name| !is_unnamed(name)).collect();
+        let header = Header { names, keys, is_named, line: row.line, width: row.width, columns, known, possible };
         if let Some((_, line)) = self.above.iter().find(|(cells, _)| header.is_record(cells, options.required)) {
             return Err(FileError::Columns(format!(
                 "row {line} is above the headings in row {}, and can be a record: move it below them, or remove it",
@@ -442,7 +447,8 @@ impl Plan {
             false => visible(self.escape.text(without_formula(shown))),
         };
         // A spreadsheet can have saved and damaged an export.
-        if let Some(error) = [shown, visible(text)].into_iter().find(|text| is_error(text)) {
+        let unescaped = Some(visible(text)).filter(|text| *text != shown);
+        if let Some(error) = [Some(shown), unescaped].into_iter().flatten().find(|text| is_error(text)) {
             return Err(format!("The cell has the error {error} of a formula; correct it in the spreadsheet."));
         }
         if is_scientific(visible(text)) {
