@@ -28,30 +28,22 @@ impl Steps {
     fn took(&mut self, start: Instant, what: &'static str) {
         self.0.push((what, start.elapsed()));
     }
-
-    /// The shorter time of each step.
-    fn shorter(self, other: Option<Steps>) -> Steps {
-        let Some(other) = other else { return self };
-        Steps(self.0.into_iter().zip(other.0).map(|(one, other)| (one.0, one.1.min(other.1))).collect())
-    }
 }
 
-/// Makes the same steps with few and with many items, and repeats them if a step took too long. Compares the shortest times.
+/// Makes the same steps with few and with many items, and repeats them until each step was fast enough once.
 async fn compare(steps: impl AsyncFn(usize) -> Steps) {
-    let (mut shortest_few, mut shortest_many) = (None, None);
+    let mut passed = Vec::new();
     for _ in 0..ROUNDS {
-        let few = steps(FEW).await.shorter(shortest_few.take());
-        let many = steps(MANY).await.shorter(shortest_many.take());
+        let (few, many) = (steps(FEW).await, steps(MANY).await);
         assert!(!few.0.is_empty() && few.0.len() == many.0.len());
-        let mut too_long = false;
-        for ((what, few), (_, many)) in few.0.iter().zip(&many.0) {
+        passed.resize(few.0.len(), false);
+        for (passed, ((what, few), (_, many))) in passed.iter_mut().zip(few.0.iter().zip(&many.0)) {
             println!("{what}: {few:?}, and {many:?} for ten times as many");
-            too_long |= *many >= *few * MOST_TIMES;
+            *passed |= *many < *few * MOST_TIMES;
         }
-        if !too_long {
+        if passed.iter().all(|passed| *passed) {
             return;
         }
-        (shortest_few, shortest_many) = (Some(few), Some(many));
     }
     panic!("{ROUNDS} times, ten times as many items took more than {MOST_TIMES} times as long");
 }
