@@ -98,7 +98,7 @@ impl ReadService for BatchReads {
         }
         let responses = responses.map(Ok);
         if !is_proven {
-            // Anyone can send this batch. It is delayed like a rejected call, and is no longer in flight during the delay.
+            // Anyone can send this batch, so the response waits as for a rejected call. The call first gives up its place in flight.
             let pipeline = self.pipeline.clone();
             let delayed = async move {
                 pipeline.quotas().rejections.delay(None).await;
