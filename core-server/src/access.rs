@@ -1,8 +1,8 @@
-//! Who may call, and how often: token, rate limit and scope of a call, checked in this order before its message is decoded. The
-//! service then accepts the message.
+//! Access control: checks a call's token, rate limit and scope, in this order, before its message is decoded. The service then validates
+//! the message.
 //!
-//! The rate limit is GCRA with one key per company. Cores share no state. A gateway that spreads its calls over N cores states N in each
-//! call ([`CORES`]). Each core counts the call as N calls, so all cores together allow what one core would.
+//! The rate limiter uses GCRA with one key per company. Cores share no state. A gateway that spreads its calls over N cores sends N with
+//! each call ([`CORES`]). Each core counts the call as N calls, so all cores together enforce the limit of one core.
 
 use std::{
     collections::HashMap,
@@ -33,16 +33,16 @@ pub use crate::company_limits::RateLimit;
 
 pub(crate) type Verified = Result<VerifiedToken, TokenError>;
 
-/// Returns the token of an admitted call. The call can reach only the records of the token's company.
+/// Returns the token of an admitted call. The call can access only records of the token's company.
 pub(crate) fn caller<T>(request: &Request<T>) -> Result<&VerifiedToken, Status> {
-    // A service must not respond to a call whose token was not checked.
+    // A missing token means that the pipeline did not check the call.
     request.extensions().get().ok_or_else(|| Error::internal().into())
 }
 
-/// The result of an operation.
+/// The result of a gRPC operation.
 pub(crate) type Served<T> = Result<Response<T>, Status>;
 
-/// Returns the caller's company and the request's message. Rejects a message that breaks a rule.
+/// Returns the caller's company and the request message. Fails if the message is invalid.
 pub(crate) fn accept<M: Check>(request: Request<M>) -> Result<(i64, M), Status> {
     let company_id = caller(&request)?.company_id;
     let message = request.into_inner();
@@ -50,17 +50,17 @@ pub(crate) fn accept<M: Check>(request: Request<M>) -> Result<(i64, M), Status> 
     Ok((company_id, message))
 }
 
-/// Refuses a request that breaks a rule.
+/// Fails if a request is invalid.
 pub(crate) fn valid(request: &impl Check) -> Result<(), Error> {
     no_violations(check(request))
 }
 
-/// Refuses a request with violations.
+/// Fails if there are violations.
 pub(crate) fn no_violations(violations: Violations) -> Result<(), Error> {
     if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
 }
 
-/// `AccessService` reports whether a token is accepted. By the time a call arrives here, the pipeline has checked its token.
+/// `AccessService` reports whether a token is valid. The pipeline has already checked the token when a call arrives here.
 #[derive(Debug)]
 pub(crate) struct Access;
 
@@ -71,13 +71,13 @@ impl AccessService for Access {
     }
 }
 
-/// Decides who may call what, and how often.
+/// Decides which calls to admit.
 pub(crate) struct AccessPolicy {
     verifier: Arc<Verifier>,
     limiters: Arc<Limiters>,
 }
 
-/// The token and rate limit of a caller, admitted or not. A call that needs no token has neither.
+/// The token and rate limit of an admitted or rejected caller. Calls that need no token have neither.
 #[derive(Debug, Default)]
 pub(crate) struct Caller {
     pub(crate) token: Option<VerifiedToken>,
@@ -89,7 +89,7 @@ impl AccessPolicy {
         Self { verifier, limiters }
     }
 
-    /// Checks a call, and counts it against the rate limit of its company.
+    /// Checks a call, and counts it against its company's rate limit.
     pub(crate) fn check(
         &self,
         authorization: Authorization,
@@ -115,11 +115,11 @@ impl AccessPolicy {
         }
     }
 
-    /// The token in the headers, unless it was verified before.
+    /// Verifies the token in the headers, unless it was already verified.
     fn token(&self, headers: &HeaderMap, verified: Option<Verified>) -> Verified {
         let mut presented = headers.get_all(AUTHORIZATION).iter();
         match (verified, presented.next(), presented.next()) {
-            // Receiving the request may have taken a while.
+            // The token may have expired since its verification.
             (Some(Ok(token)), ..) if is_expired(&token) => Err(TokenError::Expired),
             (Some(verified), ..) => verified,
             // With two tokens, the caller is ambiguous.
@@ -128,7 +128,7 @@ impl AccessPolicy {
         }
     }
 
-    /// Logs why a token is refused.
+    /// Logs why a token was refused.
     fn report_refused(&self, headers: &HeaderMap) {
         let header = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
         if let Some(why) = self.verifier.explain_some(header, now()) {
@@ -143,28 +143,28 @@ impl AccessPolicy {
         self.verifier.authorize(Some(authorization.as_bytes()), now())
     }
 
-    /// The result for an `authorization` value, if it needs no signature check.
+    /// Verifies an `authorization` value, if this needs no signature check.
     pub(crate) fn verify_cached(&self, authorization: &str) -> Option<Verified> {
         self.verifier.authorize_cached(Some(authorization.as_bytes()), now())
     }
 
-    /// Whether a token is invalid only because its key is unknown, and a reload of the key sets can provide this key.
+    /// Returns whether a token is invalid only because its key is unknown, and reloading the key sets could provide the key.
     pub(crate) fn has_unknown_key(&self, authorization: &str) -> bool {
         self.verifier.has_unknown_key(Some(authorization.as_bytes()))
     }
 
-    /// Waits until the key of a token is loaded, if it is unknown.
+    /// Waits for a reload of the key sets if a token's key is unknown.
     pub(crate) async fn learn_key(&self, authorization: &[u8]) {
         self.verifier.learn_key(Some(authorization)).await;
     }
 }
 
-/// Whether a token that was valid has expired.
+/// Returns whether a verified token has expired.
 pub(crate) fn is_expired(token: &VerifiedToken) -> bool {
     token.exp <= now()
 }
 
-/// How long a valid token stays valid.
+/// Returns the time until a valid token expires.
 pub(crate) fn time_left(token: &VerifiedToken) -> Duration {
     Duration::from_secs(token.exp.saturating_sub(now()).max(0) as u64)
 }
@@ -173,11 +173,12 @@ fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }
 
-/// Maximum number of cores of a gateway. A call that states a higher number counts once.
+/// Maximum number of cores behind a gateway. A call with a higher number counts once.
 const MAX_CORES: u32 = 256;
 
-/// Returns the number of cores that share the sender's calls, by default one. A caller that is not a gateway can only make its own calls
-/// cost more.
+/// Returns the number of cores that share the sender's calls, by default one.
+///
+/// A caller other than a gateway can only increase the cost of its own calls.
 fn cores(headers: &HeaderMap) -> NonZeroU32 {
     let cores = headers.get(CORES).and_then(|value| value.to_str().ok()?.parse::<NonZeroU32>().ok());
     cores.filter(|cores| cores.get() <= MAX_CORES).unwrap_or(NonZeroU32::MIN)
@@ -189,7 +190,7 @@ struct Limiter<C: Clock = DefaultClock> {
     companies: RateLimiter<i64, DashMapStateStore<i64>, C, StateInformationMiddleware>,
 }
 
-/// The default limit, and the limits of single companies.
+/// The default rate limit, and per-company overrides.
 pub(crate) struct Limiters {
     default: Option<Limiter>,
     companies: HashMap<i64, Option<Limiter>>,
@@ -201,26 +202,26 @@ impl Limiters {
         Self { default: Limiter::new(default), companies }
     }
 
-    /// `None` if the company has no limit.
+    /// Returns the company's limiter, or `None` if the company has no limit.
     fn of(&self, company_id: i64) -> Option<&Limiter> {
         self.companies.get(&company_id).unwrap_or(&self.default).as_ref()
     }
 
-    /// Drops the state of companies that have their full limit available.
+    /// Evicts companies that have their full limit available.
     pub(crate) fn sweep(&self) {
         self.companies.values().chain([&self.default]).flatten().for_each(Limiter::sweep);
     }
 }
 
 impl Limiter {
-    /// `None` without a limit.
+    /// Creates a limiter, or returns `None` if there is no limit.
     fn new(limit: RateLimit) -> Option<Self> {
         Self::with_clock(limit, DefaultClock::default())
     }
 }
 
 impl<C: Clock> Limiter<C> {
-    /// Creates a limiter that uses this clock.
+    /// Creates a limiter with this clock.
     fn with_clock(limit: RateLimit, clock: C) -> Option<Self> {
         let RateLimit::Limited { requests, window } = limit else { return None };
         let interval = (window / requests.get()).max(Duration::from_nanos(1));
@@ -229,25 +230,26 @@ impl<C: Clock> Limiter<C> {
         Some(Self { requests, window, companies })
     }
 
-    /// Counts a call from a sender that uses this many cores. The remaining number covers all cores, on the assumption that each has
-    /// counted as many calls.
+    /// Counts a call from a sender that uses this many cores.
+    ///
+    /// The remaining calls cover all cores, assuming that each core has counted the same number.
     fn count(&self, company_id: i64, cores: NonZeroU32) -> (RateLimitHeaders, Result<(), Error>) {
         let cost = cores.min(self.requests);
         let wait = match self.companies.check_key_n(&company_id, cost) {
             Ok(Ok(state)) => {
                 let remaining = state.remaining_burst_capacity();
-                // With less than the cost, no call is allowed.
+                // A remainder below the cost admits no call.
                 return (self.headers(remaining - remaining % cost), Ok(()));
             }
             Ok(Err(until)) => until.wait_time_from(self.companies.clock().now()),
-            // Unreachable: the cost never exceeds the burst.
+            // Unreachable: the cost never exceeds the burst size.
             Err(InsufficientCapacity(_)) => self.window,
         };
         (self.headers(0), Err(self.exceeded(company_id, wait)))
     }
 
     fn exceeded(&self, company_id: i64, wait: Duration) -> Error {
-        // Whole seconds, rounded up, so that a call after this time is allowed.
+        // Rounds up to whole seconds, because an earlier call would be rejected.
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         let error = Error::new(Reason::RateLimited, "Too many requests. Please wait before trying again.")
             .retry_after(Duration::from_secs(seconds.max(1)));
@@ -258,7 +260,7 @@ impl<C: Clock> Limiter<C> {
         self.companies.retain_recent();
     }
 
-    /// The remaining calls of a company, and the seconds until its full limit is available again.
+    /// Returns the headers: the limit, the remaining calls, and the seconds until the full limit is available again.
     fn headers(&self, remaining: u32) -> RateLimitHeaders {
         let limit = self.requests.get();
         let used = f64::from(limit.saturating_sub(remaining)) / f64::from(limit);

@@ -1,4 +1,4 @@
-//! Affiliates: the company's own records of its affiliates.
+//! Affiliates: a company's own records of its affiliates.
 
 mod create;
 mod in_order;
@@ -143,7 +143,7 @@ impl AffiliateService for Affiliates {
                 let etag = revision.unwrap_or_default().to_string();
                 Err(Error::etag_mismatch("affiliate_id", affiliate_id, &etag).into())
             }
-            // The rules catch all other failures.
+            // The rules have already rejected all other failures.
             Applied::Taken | Applied::Failed => {
                 let taken = "The affiliate name has already been taken.";
                 Err(Error::invalid(Violations::one("affiliate_name", taken)).into())
@@ -164,17 +164,17 @@ impl AffiliateService for Affiliates {
     }
 }
 
-/// The statements that write affiliates, with their parameter types.
+/// Returns the statements that write affiliates, with their parameter types.
 pub(crate) fn write_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     create::statements().into_iter().chain([update_one::statement()]).chain(update::statements())
 }
 
-/// The statements that compare all affiliates, with their parameter types.
+/// Returns the statements that compare all affiliates, with their parameter types.
 pub(crate) fn scan_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     STATEMENTS.compared().chain([search_statement()])
 }
 
-/// The statements that read or compare affiliates, with their parameter types.
+/// Returns the statements that read or compare affiliates, with their parameter types.
 pub(crate) fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let syncs = [(*sync::COMPARE, "bigint, affiliate_input[]"), (sync::PAGE, "bigint, bigint, bigint")];
     read::statements().chain(syncs)

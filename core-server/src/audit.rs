@@ -3,22 +3,22 @@
 use sqlx::{PgConnection, PgExecutor};
 use time::OffsetDateTime;
 
-/// The end of a company's record of changes. A copy kept elsewhere reveals later alterations up to its position.
+/// The end of a company's record of changes. A copy stored elsewhere reveals later alterations up to its position.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow, serde::Serialize, serde::Deserialize)]
 pub struct Checkpoint {
-    /// The company.
+    /// The company's ID.
     pub company_id: i64,
-    /// The position of its last change.
+    /// The position of the last change.
     pub position: i64,
-    /// The hash of the row that ends with this change, in hexadecimal. It depends on all rows before.
+    /// The hash of the row that ends with this change, in hexadecimal. It depends on all earlier rows.
     pub hash: String,
 }
 
-/// Returns the companies that have or should have changes, by ID.
+/// Returns the IDs of companies that have or should have changes, in ascending order.
 ///
 /// # Errors
 ///
-/// If the database does not respond, or has no record.
+/// Returns an error if the database does not respond or has no record of changes.
 pub async fn companies(connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::Error> {
     let mut companies = vec![i64::MIN];
     loop {
@@ -30,11 +30,11 @@ pub async fn companies(connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::
     Ok(companies)
 }
 
-/// Returns the end of a company's record. `None` if the company has no record.
+/// Returns the end of a company's record, or `None` if the company has no record.
 ///
 /// # Errors
 ///
-/// If the database does not respond, or has no record.
+/// Returns an error if the database does not respond or has no record of changes.
 pub async fn checkpoint(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Option<Checkpoint>, sqlx::Error> {
     let end = "select company_id, position, encode(hash, 'hex') as hash from change_positions where company_id = $1";
     sqlx::query_as(end).bind(company_id).fetch_optional(executor).await
@@ -42,11 +42,11 @@ pub async fn checkpoint(executor: impl PgExecutor<'_>, company_id: i64) -> Resul
 
 /// Compares a checkpoint with the current record.
 ///
-/// Also call [`verify`], which shows that the rows before the checkpoint match its hash.
+/// Also call [`verify`], which checks that the rows before the checkpoint match its hash.
 ///
 /// # Errors
 ///
-/// If the database does not respond, or has no record.
+/// Returns an error if the database does not respond or has no record of changes.
 pub async fn compare(connection: &mut PgConnection, checkpoint: &Checkpoint) -> Result<Option<Broken>, sqlx::Error> {
     let Checkpoint { company_id, position, ref hash } = *checkpoint;
     let row = include_str!("audit/compare.sql");
@@ -62,14 +62,14 @@ pub async fn compare(connection: &mut PgConnection, checkpoint: &Checkpoint) -> 
     })
 }
 
-/// The positions of a company's record that a restore skipped.
+/// The positions that a restore skipped in a company's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Restore {
     /// The first skipped position.
     pub first: i64,
-    /// The last skipped position, which is the position of the restore's entry.
+    /// The position of the restore's entry, which is the last skipped position.
     pub last: i64,
-    /// When the restore was noticed.
+    /// When the restore was detected.
     pub time: OffsetDateTime,
 }
 
@@ -77,7 +77,7 @@ pub struct Restore {
 ///
 /// # Errors
 ///
-/// If the database does not respond, or has no record.
+/// Returns an error if the database does not respond or has no record of changes.
 pub async fn restores(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec<Restore>, sqlx::Error> {
     let restores = "
         select position_before(resource, operation, position, ids, records) + 1 as first, position as last, nearest_shown(changed_at) as time
@@ -91,7 +91,7 @@ pub async fn restores(executor: impl PgExecutor<'_>, company_id: i64) -> Result<
 ///
 /// # Errors
 ///
-/// If the database does not respond, or has no record.
+/// Returns an error if the database does not respond or has no record of changes.
 pub async fn erased(executor: impl PgExecutor<'_>, company_id: i64) -> Result<i64, sqlx::Error> {
     let rows = "select count(*) from changes where company_id = $1 and erased_digest is not null";
     sqlx::query_scalar(rows).bind(company_id).fetch_one(executor).await
@@ -99,14 +99,14 @@ pub async fn erased(executor: impl PgExecutor<'_>, company_id: i64) -> Result<i6
 
 /// Checks every row of a company's record, and returns the first error.
 ///
-/// The check reads one snapshot, in constant memory. Only retention can have dropped changes at the beginning.
+/// The check reads one snapshot in constant memory. Changes may be missing at the beginning only if retention dropped them.
 ///
 /// # Errors
 ///
-/// If the database does not respond, or has no record.
+/// Returns an error if the database does not respond or has no record of changes.
 pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Option<Broken>, sqlx::Error> {
     if checkpoint(&mut *connection, company_id).await?.is_none() {
-        // Rows of changes without a checkpoint do not form a record.
+        // Changes without a checkpoint do not form a record.
         let rows = "select min(position - cardinality(ids) + 1), max(position) from changes where company_id = $1";
         let rows: (Option<i64>, Option<i64>) =
             sqlx::query_as(rows).bind(company_id).fetch_one(&mut *connection).await?;
@@ -133,22 +133,23 @@ pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Op
     }))
 }
 
-/// Whether a company lacks changes although its records or drops show that it had some. For records older than the record of changes,
-/// a drop covers the first position, which the company got when the record began.
+/// Returns whether a company lacks changes although its records or drops show that it had some.
+///
+/// For records older than the record of changes, a drop covers the first position, which the company got when the record began.
 async fn is_removed(connection: &mut PgConnection, company_id: i64) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar(include_str!("audit/is_removed.sql")).bind(company_id).fetch_one(connection).await
 }
 
-/// The part of a company's record that retention has kept.
+/// The part of a company's record that is still retained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Retained {
-    /// The position before the first kept change. Without one, the last position.
+    /// The position before the first retained change, or the last position if no change is retained.
     pub after: i64,
     /// The position of the last change.
     pub last: i64,
-    /// The number of changes between the two. Skipped positions do not count.
+    /// The number of changes between the two positions, without skipped positions.
     pub changes: i64,
-    /// The time of the first kept change.
+    /// The time of the first retained change, if any.
     pub since: Option<OffsetDateTime>,
 }
 
@@ -159,25 +160,25 @@ pub struct Drop {
     pub after: i64,
     /// The position of the last dropped change.
     pub position: i64,
-    /// Their number, without positions that a restore skipped.
+    /// The number of dropped changes, without positions that a restore skipped.
     pub changes: i64,
-    /// The part of the record that had them.
+    /// The partition that contained the changes.
     pub part: Option<String>,
-    /// The retention at that time, in days. `None` if drops were not recorded yet.
+    /// The retention at that time, in days, or `None` if drops were not recorded yet.
     pub days: Option<i32>,
-    /// When they were dropped. If drops were not recorded yet, when the drop was noticed.
+    /// When the changes were dropped, or when the drop was detected if drops were not recorded yet.
     pub dropped_at: OffsetDateTime,
-    /// The role that dropped them.
+    /// The role that dropped the changes.
     pub dropped_by: String,
-    /// The program that dropped them.
+    /// The program that dropped the changes.
     pub program: String,
 }
 
-/// Returns the kept part of a company's record. `None` if the company has no record.
+/// Returns the retained part of a company's record, or `None` if the company has no record.
 ///
 /// # Errors
 ///
-/// If the database does not respond, or has no record.
+/// Returns an error if the database does not respond or has no record of changes.
 pub async fn retained(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Option<Retained>, sqlx::Error> {
     sqlx::query_as(include_str!("audit/retained.sql")).bind(company_id).fetch_optional(executor).await
 }
@@ -186,7 +187,7 @@ pub async fn retained(executor: impl PgExecutor<'_>, company_id: i64) -> Result<
 ///
 /// # Errors
 ///
-/// If the database does not respond, or has no record of drops.
+/// Returns an error if the database does not respond or has no record of drops.
 pub async fn drops(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec<Drop>, sqlx::Error> {
     let drops = "
         select after, position, position - after - passed_over as changes, part, days, nearest_shown(dropped_at) as dropped_at, dropped_by, program
@@ -194,7 +195,7 @@ pub async fn drops(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec
     sqlx::query_as(drops).bind(company_id).fetch_all(executor).await
 }
 
-/// Whether something other than retention has dropped changes at the beginning.
+/// Returns changes at the beginning that something other than retention has dropped, if any.
 ///
 /// Drops must follow each other up to the beginning of the record, and must not contain changes within the retention.
 async fn wrongly_dropped(connection: &mut PgConnection, company_id: i64) -> Result<Option<Broken>, sqlx::Error> {
@@ -209,38 +210,38 @@ pub enum Broken {
     /// Rows are missing.
     #[error("changes {first} to {last} were removed")]
     Removed {
-        /// The first position that is missing.
+        /// The first missing position.
         first: i64,
-        /// The last one.
+        /// The last missing position.
         last: i64,
     },
     /// The company has records or dropped changes, but its record of changes is empty.
     #[error("all changes were removed")]
     RemovedAll,
-    /// The content, the time or the order of a row has changed.
+    /// The content, time or order of a row has changed.
     #[error("changes {first} to {last} were altered or reordered, or belong to another record")]
     Altered {
         /// The first position of the row.
         first: i64,
-        /// The last one.
+        /// The last position of the row.
         last: i64,
     },
-    /// The record has a different hash than the checkpoint.
+    /// The record's hash differs from the checkpoint's hash.
     #[error("the record up to change {position} differs from the checkpoint")]
     Rewritten {
-        /// The position of the checkpoint.
+        /// The checkpoint's position.
         position: i64,
     },
     /// A restore skipped the position of a checkpoint.
     #[error("a restored backup lost change {position}, so the checkpoint cannot be compared")]
     Lost {
-        /// The position of the checkpoint.
+        /// The checkpoint's position.
         position: i64,
     },
-    /// The change that a checkpoint names was dropped.
+    /// Retention dropped the checkpoint's change.
     #[error("change {position} was removed after its retention time, so the checkpoint cannot be compared")]
     NotRetained {
-        /// The position of the checkpoint.
+        /// The checkpoint's position.
         position: i64,
     },
 }

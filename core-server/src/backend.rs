@@ -1,4 +1,4 @@
-//! What the services of all resources use.
+//! State that all services share.
 
 use std::fmt;
 
@@ -17,9 +17,9 @@ use crate::{
 pub(crate) struct Backend {
     pub(crate) pool: Connections,
     pub(crate) quotas: Quotas,
-    /// The write queues of each company.
+    /// Per-company write queues.
     pub(crate) queues: Queues,
-    /// Reads of single records, which share statements.
+    /// Single reads, which share statements.
     pub(crate) affiliates: Reads<Affiliate>,
     pub(crate) urls: Reads<ComplianceUrl>,
     pub(crate) cases: Reads<ComplianceCase>,
@@ -33,7 +33,7 @@ impl fmt::Debug for Backend {
 }
 
 impl Backend {
-    /// Runs a read that can take long, with a permit for its company.
+    /// Runs a potentially slow read with a permit for its company.
     pub(crate) async fn with_permit<T>(
         &self,
         company_id: i64,
@@ -47,7 +47,7 @@ impl Backend {
     /// Returns the source of a company's records for one response.
     pub(crate) fn source(&self, company_id: i64) -> Source {
         let memory = self.quotas.memory.reservation(Some(company_id));
-        // The other half of the message is for the encoding of its fields.
+        // The other half of the message is reserved for field encoding.
         Source { pool: self.pool.of_company(company_id), company_id, memory, most: self.settings.message_limit / 2 }
     }
 }

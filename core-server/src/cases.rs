@@ -1,4 +1,4 @@
-//! Compliance cases: the operations that read them.
+//! Compliance cases: the read operations.
 
 pub(crate) mod list;
 

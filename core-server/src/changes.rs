@@ -1,5 +1,5 @@
-//! The record of changes: how it is read and watched, and how its monthly partitions are created and dropped. Triggers
-//! write it (`migrations/20261126000001_changes.sql`).
+//! The record of changes: reads, watches, and the upkeep of its monthly partitions. Triggers write the
+//! record (`migrations/20261126000001_changes.sql`).
 
 mod as_of;
 mod feed;
@@ -48,7 +48,7 @@ pub(crate) const SEARCH: (&str, &str) = (
     "bigint, bigint, smallint, bigint, text, text, bigint, bigint, bigint, bigint",
 );
 
-/// The first second after the year 9999, for searches without an end.
+/// Default end of a search: the first second after the year 9999.
 const NO_END: i64 = 253_402_300_800;
 
 #[derive(Clone)]
@@ -91,10 +91,10 @@ impl AuditService for ChangesService {
     }
 }
 
-/// Matching changes, newest first, with the memory that they use.
+/// Returns matching changes, newest first, with the memory that they use.
 async fn search(source: Source, request: &SearchChangesRequest) -> Result<(SearchChangesResponse, Reservation), Error> {
     let resource = request.resource.as_deref().and_then(resource_number);
-    // An empty text counts as absent.
+    // Empty strings count as absent.
     let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let (subject, request_id) = (text(&request.subject), text(&request.request_id));
     let second = |text: &Option<String>| text.as_deref().and_then(timestamp);

@@ -1,4 +1,4 @@
-//! The rate limit, and limits of single companies that override the defaults.
+//! Rate limits, and per-company limits that override the defaults.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,16 +10,16 @@ use std::{
 
 use flags::{MAX_COUNT, count};
 
-/// A limit of one company, written `17:rate-limit=200/s`.
+/// A per-company limit, such as `17:rate-limit=200/s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompanyLimit {
-    /// The company.
+    /// The company's ID.
     pub company: i64,
-    /// The limit.
+    /// The company's limit.
     pub limit: Limit,
 }
 
-/// What one company can use.
+/// The kind and value of a per-company limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// `rate-limit`: calls in a window.
@@ -48,7 +48,7 @@ impl FromStr for CompanyLimit {
 }
 
 impl fmt::Display for CompanyLimit {
-    /// Writes the company and the name of the limit.
+    /// Writes the company and the limit's name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.limit {
             Limit::Rate(_) => "rate-limit",
@@ -64,7 +64,7 @@ impl CompanyLimit {
         limits.iter().filter_map(|limit| Some((limit.company, of_kind(limit.limit)?))).collect()
     }
 
-    /// Fails if a company has two limits of one kind.
+    /// Fails if a company has two limits of the same kind.
     pub fn check(limits: &[Self]) -> Result<(), String> {
         let mut seen = HashSet::new();
         let repeated = limits.iter().find(|limit| !seen.insert(limit.to_string()));
@@ -72,16 +72,16 @@ impl CompanyLimit {
     }
 }
 
-/// How many requests a company may make: `N/s`, `N/m` or `off`.
+/// The rate limit of a company: `N/s`, `N/m` or `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateLimit {
     /// No limit.
     Off,
-    /// `requests` in each `window`, also in one burst.
+    /// `requests` per `window`, which can arrive in one burst.
     Limited {
-        /// Requests.
+        /// The number of requests.
         requests: NonZeroU32,
-        /// Window.
+        /// The length of the window.
         window: Duration,
     },
 }
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_written_as_documented() {
+    fn company_limits_parse_and_display() {
         for (text, company, limit) in [
             ("17:rate-limit=200/s", 17, Limit::Rate("200/s".parse().unwrap())),
             ("17:rate-limit=off", 17, Limit::Rate("off".parse().unwrap())),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_what_is_wrong() {
+    fn parse_errors_name_the_invalid_part() {
         for (text, cause) in [
             ("rate-limit=200/s", "must be COMPANY:LIMIT=VALUE"),
             ("17:200/s", "must be COMPANY:LIMIT=VALUE"),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_a_company_is_set_once() {
+    fn duplicate_company_limits_are_rejected() {
         let check = |texts: &[&str]| {
             let limits: Vec<CompanyLimit> = texts.iter().map(|text| text.parse().unwrap()).collect();
             CompanyLimit::check(&limits)
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn rate_limits_are_written_as_documented() {
+    fn rate_limits_parse_only_documented_forms() {
         assert_eq!("off".parse::<RateLimit>().unwrap(), RateLimit::Off);
         assert!(matches!("5/s".parse().unwrap(), RateLimit::Limited { requests, window }
             if requests.get() == 5 && window.as_secs() == 1));

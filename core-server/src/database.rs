@@ -1,4 +1,4 @@
-//! The database of the service: its schema and its roles. One role owns and migrates the schema, and another one serves and owns nothing.
+//! The database schema and its roles. One role owns and migrates the schema. The service runs as another role, which owns nothing.
 
 use sqlx::{AssertSqlSafe, PgPool};
 pub use storage::{
@@ -13,17 +13,17 @@ pub async fn migrate(database: impl Into<Database>) -> Result<(), DatabaseError>
     storage::database::migrate(database, &SCHEMA).await
 }
 
-/// Fails if the schema is outdated, or not distributed on Citus.
+/// Fails if the schema is outdated or, on Citus, not distributed.
 pub async fn check_migrated(pool: &PgPool) -> Result<(), DatabaseError> {
     storage::database::check_migrated(pool, &SCHEMA).await
 }
 
 const GRANTS: &str = include_str!("database/grants.sql");
 
-/// Tables that a service only reads.
+/// Tables that the service only reads.
 const READ_ONLY: [&str; 6] =
     ["_sqlx_migrations", "changes", "change_positions", "change_drops", "change_retention", "database_identity"];
-/// Functions that run as the owner, and that a service calls.
+/// Functions that the service calls and that run as the owner.
 const CALLED: [&str; 8] = [
     "make_change_months",
     "drop_change_month",
@@ -37,21 +37,23 @@ const CALLED: [&str; 8] = [
 
 const MISSING_RIGHTS: &str = include_str!("database/missing_rights.sql");
 
-/// Returns the needed rights that the pool's role lacks, such as `insert on affiliates`.
+/// Returns the required privileges that the pool's role lacks, such as `insert on affiliates`.
 pub async fn missing_rights(pool: &PgPool) -> Result<Vec<String>, sqlx::Error> {
     sqlx::query_scalar(MISSING_RIGHTS).bind(READ_ONLY).bind(CALLED).fetch_all(pool).await
 }
 
-/// Returns whether the pool's role owns the tables, as only migrations need.
+/// Returns whether the pool's role owns the tables, which only migrations need.
 pub async fn is_owner(pool: &PgPool) -> Result<bool, sqlx::Error> {
     let owns = "select pg_has_role(current_user, relowner, 'usage') from pg_class where oid = 'changes'::regclass";
     sqlx::query_scalar(owns).fetch_one(pool).await
 }
 
-/// Maximum number of attempts, if another session changes the same rights.
+/// Maximum number of attempts while another process changes the same privileges.
 const GRANT_TRIES: u32 = 5;
 
-/// Grants a role what the service needs. The role must exist, the pool must be the owner's, and the schema must be up to date.
+/// Grants a role the privileges that the service needs.
+///
+/// The role must exist, the pool must belong to the owner, and the schema must be up to date.
 pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
     let error = |source| DatabaseError::Grant { role: role.to_owned(), source };
     let owns = "select (relowner = to_regrole(quote_ident($1))) is true from pg_class where oid = 'changes'::regclass";
@@ -60,8 +62,8 @@ pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
     }
     let grants: Vec<String> =
         sqlx::query_scalar(GRANTS).bind(role).bind(READ_ONLY).bind(CALLED).fetch_all(owner).await.map_err(error)?;
-    // As a block, they are one transaction, so a running service never lacks a right. The lock prevents two grants at the same time.
-    // Citus accepts one statement at a time.
+    // A block runs as one transaction, so a running service never lacks a privilege. The lock prevents concurrent grants. Citus accepts one
+    // statement at a time.
     let statements = format!(
         "do $grants$ begin perform pg_advisory_xact_lock(hashtext('compliance grant'), 1); {}; end $grants$",
         grants.join(";")
@@ -77,22 +79,22 @@ pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
     }
 }
 
-/// Whether another session changed the same rights at the same time. PostgreSQL reports that as an internal error.
+/// Returns whether another process changed the same privileges concurrently. PostgreSQL reports this conflict as an internal error.
 fn is_concurrent(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|error| error.code().as_deref() == Some("XX000"))
 }
 
-/// Sets how many days changes are kept. The pool must be the owner's.
+/// Sets the change retention, in days. The pool must belong to the owner.
 pub async fn keep_changes(owner: &PgPool, days: i32) -> Result<(), DatabaseError> {
     let set = "update change_retention set days = $1, set_at = now(), set_by = session_user where days <> $1";
     let set = sqlx::query(set).bind(days).execute(owner).await.map_err(DatabaseError::Retention)?;
     if set.rows_affected() > 0 {
-        tracing::info!(days, "the retention of changes was set, in days");
+        tracing::info!(days, "change retention set, in days");
     }
     Ok(())
 }
 
-/// Logs a warning if a role can change the tables or history, which the service never needs.
+/// Logs a warning if the role can change the tables or history, which the service never needs.
 pub async fn warn_if_owner(pool: &PgPool) {
     let rights = "select current_user::text, pg_has_role(current_user, relowner, 'usage') from pg_class
         where oid = to_regclass('changes')
@@ -100,8 +102,8 @@ pub async fn warn_if_owner(pool: &PgPool) {
     match sqlx::query_as::<_, (String, bool)>(rights).fetch_optional(pool).await {
         Ok(Some((role, true))) => tracing::warn!(
             role,
-            "this database role owns the tables, and could change the record of changes: run `compliance migrate --service-role …` as \
-             the owner, and run the service as that other role"
+            "this database role owns the tables and could change the record of changes: run `compliance migrate --service-role …` as \
+             the owner, and run the service as the other role"
         ),
         Ok(Some((role, false))) => tracing::warn!(
             role,
@@ -109,6 +111,6 @@ pub async fn warn_if_owner(pool: &PgPool) {
              --service-role {role}` again as the owner of the tables"
         ),
         Ok(None) => {}
-        Err(error) => tracing::debug!("cannot read the rights of the database role: {error}"),
+        Err(error) => tracing::debug!("cannot read the privileges of the database role: {error}"),
     }
 }

@@ -1,4 +1,4 @@
-//! Checks and repairs stored data where constraints cannot: counts, sequences, value ranges, and months of changes.
+//! Checks and repairs data that constraints do not cover: counts, sequences, value ranges, and monthly partitions.
 
 use sqlx::{Acquire as _, AssertSqlSafe, FromRow, PgConnection, PgExecutor, PgPool};
 
@@ -12,39 +12,39 @@ use storage::{
     template::fill,
 };
 
-/// Number of counts that one transaction repairs. The company's writers wait for it.
+/// Number of counts repaired per transaction. The company's writers wait for the transaction.
 const REPAIRED_COUNTS: i64 = 5000;
 
-/// Why the counts cannot be checked or repaired.
+/// Errors of checking or repairing counts.
 #[derive(Debug, thiserror::Error)]
 pub enum DoctorError {
-    /// Another process is repairing.
-    #[error("another process is checking this database: wait until it has ended")]
+    /// Another process is checking the database.
+    #[error("another process is checking this database: wait until it finishes")]
     Busy,
     /// A statement failed.
     #[error("cannot check the counts: {0}")]
     Database(#[from] sqlx::Error),
 }
 
-/// Checks the tables and input types, like a starting core.
+/// Checks the tables and input types, as a core does at startup.
 pub async fn check_schema(pool: &PgPool) -> Result<(), SchemaError> {
     Inputs::open(pool, schema::expected()).await.map(drop)
 }
 
-/// Counts of one company that differ from its records.
+/// A company's counts that differ from its records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The company.
+    /// The company's ID.
     pub company_id: i64,
     /// The list: `compliance_urls` or `compliance_cases`.
     pub list: &'static str,
-    /// The counts that differ.
+    /// The number of counts that differ.
     pub counts: i64,
 }
 
-/// Compares the counts of every list and company with the records. With `repair`, corrects them.
+/// Compares the counts of every list and company with the records. With `repair`, corrects the counts.
 ///
-/// Calls `report` for each list of a company whose counts differ, and returns the number of counts that differed. Writers may continue:
+/// Calls `report` for each company and list whose counts differ, and returns the total number of differing counts. Writers can continue:
 /// they change records and counts together, so a difference remains the same.
 pub async fn check_counts(
     connection: &mut PgConnection,
@@ -93,7 +93,7 @@ struct CountedList<'l, Q: 'static> {
 }
 
 impl<Q> CountedList<'_, Q> {
-    /// A statement of the list.
+    /// Fills in a statement for the list.
     fn statement(&self, file: &str) -> AssertSqlSafe<String> {
         let Counts { table: counts, buckets, date, .. } = self.counts;
         let parts = [
@@ -115,8 +115,9 @@ impl<Q> CountedList<'_, Q> {
         AssertSqlSafe(fill(file, &parts))
     }
 
-    /// Returns a list with an item for each number that a bucket stores. `make` receives the number's name, and the SQL that computes the
-    /// number from the bucket's records.
+    /// Builds an SQL list with an item for each number that a bucket stores.
+    ///
+    /// `make` receives the number's name, and the SQL that computes the number from the bucket's records.
     fn each(&self, make: impl Fn(&str, &str) -> String) -> String {
         let mut numbers = vec![make("n", "count(*)")];
         for part in self.list.sorts.iter().flat_map(|sort| sort.parts) {
@@ -128,7 +129,7 @@ impl<Q> CountedList<'_, Q> {
         numbers.join(", ")
     }
 
-    /// Builds a list with an item for each column that records and counts share.
+    /// Builds an SQL list with an item for each column that records and counts share.
     fn split_by(&self, make: fn(&Filter<Q>) -> String) -> String {
         self.list.filters.iter().map(make).collect::<Vec<_>>().join(", ")
     }
@@ -138,17 +139,17 @@ impl<Q> CountedList<'_, Q> {
         sqlx::query_scalar(statement).bind(company_id).fetch_one(connection).await
     }
 
-    /// Stores the differences of a company, and returns their number.
+    /// Stores a company's differences, and returns their number.
     async fn find(&self, connection: &mut PgConnection, company_id: i64) -> Result<i64, sqlx::Error> {
         let statement = self.statement(include_str!("doctor/find.sql"));
         let found = sqlx::query(statement).bind(company_id).execute(connection).await?;
         Ok(found.rows_affected().cast_signed())
     }
 
-    /// Repairs some differences. Returns false if there were none.
+    /// Repairs some differences. Returns `false` if there were none.
     async fn repair_some(&self, connection: &mut PgConnection, company_id: i64) -> Result<bool, sqlx::Error> {
         let mut transaction = connection.begin().await?;
-        // Writers also take this lock, so that they never deadlock.
+        // Writers also take this lock, which prevents deadlocks.
         sqlx::query("select pg_advisory_xact_lock($1 << 2 | $2)")
             .bind(company_id)
             .bind(self.counts.lock)
@@ -161,30 +162,30 @@ impl<Q> CountedList<'_, Q> {
     }
 }
 
-/// A sequence that lags behind its table, so that new records get IDs that are taken.
+/// A sequence that lags behind its table and would return existing IDs.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct BehindSequence {
-    /// The sequence.
+    /// The sequence's name.
     pub sequence: String,
-    /// The table.
+    /// The table's name.
     pub table: String,
     /// The last ID that the sequence returned.
     pub last_id: i64,
-    /// The greatest ID of the table.
+    /// The greatest ID in the table.
     pub greatest_id: i64,
 }
 
 /// A row that violates a later constraint, or whose ID is near the end of its range.
 ///
-/// Reads return null for a date that violates its constraint, and the next write stores a date that they can return. A sequence does not
-/// follow an ID near the end.
+/// Reads return null for a date that violates its constraint, until the next write stores a valid date. Sequences do not advance to an ID
+/// near the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViolatingRow {
-    /// The table.
+    /// The table's name.
     pub table: String,
-    /// The constraint, or the range of IDs.
+    /// The constraint, or the ID range.
     pub constraint: String,
-    /// The company.
+    /// The company's ID.
     pub company_id: i64,
     /// The record's ID, if the row has one.
     pub id: Option<i64>,
@@ -195,11 +196,11 @@ const BEHIND: &str = "
     from id_sequences() s cross join lateral id_reached(s.id_sequence, s.of_table, s.of_column) r
     where r.last_id < r.greatest_id";
 
-/// Returns the sequences that are behind. With `repair`, sets each to the greatest ID.
+/// Returns the sequences that lag behind. With `repair`, advances each to the greatest ID.
 ///
 /// # Errors
 ///
-/// If the database does not respond.
+/// Returns an error if the database does not respond.
 pub async fn check_sequences(connection: &mut PgConnection, repair: bool) -> Result<Vec<BehindSequence>, sqlx::Error> {
     let behind: Vec<BehindSequence> = sqlx::query_as(BEHIND).fetch_all(&mut *connection).await?;
     if repair {
@@ -212,16 +213,17 @@ pub async fn check_sequences(connection: &mut PgConnection, repair: bool) -> Res
 
 const UNCERTAIN: &str = include_str!("doctor/uncertain.sql");
 
-/// The ID columns, and the last ID that a sequence follows.
+/// The ID columns, and the last ID that a sequence advances to.
 const LAST_IDS: &str = "
     select s.of_table::text, s.of_column::text, s.most - (s.most >> 11) from id_sequences() s order by 1";
 
-/// Returns the rows with a wrong value, at most `most` of each kind. These rows violate a constraint, or have an ID near the end of its
-/// range.
+/// Returns the rows with invalid values, at most `most` of each kind.
+///
+/// These rows violate a constraint, or have an ID near the end of its range.
 ///
 /// # Errors
 ///
-/// If the database does not respond.
+/// Returns an error if the database does not respond.
 pub async fn check_values(connection: &mut PgConnection, most: i64) -> Result<Vec<ViolatingRow>, sqlx::Error> {
     let constraints: Vec<(String, String, String, bool)> =
         sqlx::query_as(UNCERTAIN).fetch_all(&mut *connection).await?;
@@ -253,12 +255,12 @@ pub async fn check_values(connection: &mut PgConnection, most: i64) -> Result<Ve
     Ok(violating)
 }
 
-/// Missing months of the record of changes, and months to drop.
+/// The months of the record of changes that are missing or overdue.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Months {
-    /// How many days changes are kept.
+    /// The change retention, in days.
     pub days: i32,
-    /// This month and the next one, if they are missing. A month with changes in the default partition remains there.
+    /// The current and the next month, if missing. A month with changes in the default partition stays there.
     pub missing: Vec<String>,
     /// Months whose changes could have been dropped more than a day ago.
     pub overdue: Vec<String>,
@@ -268,7 +270,7 @@ pub struct Months {
 ///
 /// # Errors
 ///
-/// If the database does not respond, or has no record of changes.
+/// Returns an error if the database does not respond or has no record of changes.
 pub async fn months(executor: impl PgExecutor<'_>) -> Result<Months, sqlx::Error> {
     sqlx::query_as(include_str!("doctor/months.sql")).fetch_one(executor).await
 }

@@ -1,6 +1,7 @@
-//! Erases the personal data of an affiliate, or of a whole company, from records and from the record of changes. The chain of the record of
-//! changes stays intact: an erased row keeps its digest, and the erasure's entry has the digest of the rest
-//! (`migrations/20261127000040_erasure.sql`).
+//! Erases the personal data of an affiliate or a whole company from the records and the record of changes.
+//!
+//! The hash chain stays intact: an erased row keeps its digest, and the erasure's entry has the digest of the
+//! rest (`migrations/20261127000040_erasure.sql`).
 
 mod step;
 
@@ -24,12 +25,12 @@ use crate::{
 
 /// Erases an affiliate with its URLs and cases.
 ///
-/// Each transaction has a bounded size, and the affiliate comes last. After an interruption, call this again. `None` if the company has no
-/// such affiliate.
+/// Each transaction has a bounded size, and the affiliate comes last. After an interruption, call this again. Returns `None` if the company
+/// has no such affiliate.
 ///
 /// # Errors
 ///
-/// If the database does not respond, or other writers keep blocking the erasure. What was erased remains erased.
+/// Returns an error if the database does not respond, or if other writers keep blocking the erasure. Erased data remains erased.
 pub async fn erase_affiliate(
     connection: &mut PgConnection,
     company_id: i64,
@@ -61,10 +62,10 @@ async fn commit_step(
     Ok(step)
 }
 
-/// Maximum rows of changes that one request erases. The company's other writers wait for the erasure.
+/// Maximum number of change rows that one request erases. The company's other writers wait for the erasure.
 pub const ERASED_ROWS: i64 = 10_000;
 
-/// `ErasureService`.
+/// Implements `ErasureService`.
 pub(crate) struct Erasures(pub(crate) Arc<Backend>);
 
 #[tonic::async_trait]
@@ -96,10 +97,10 @@ impl ErasureService for Erasures {
     }
 }
 
-/// What was erased, or the affiliate's revision if the request does not allow it.
+/// What was erased, or the affiliate's revision if the request does not accept it.
 type Erased = Result<Option<Step>, i64>;
 
-/// Returns an affiliate's revision, unless it is one of these. Locks the affiliate until the transaction ends.
+/// Returns an affiliate's revision if it is not among `revisions`. Locks the affiliate until the transaction ends.
 async fn other_revision(
     connection: &mut PgConnection,
     company_id: i64,
@@ -111,10 +112,10 @@ async fn other_revision(
     Ok(revision.filter(|revision| !revisions.contains(revision)))
 }
 
-/// Maximum number of rows of changes that one transaction of a company's erasure erases.
+/// Maximum number of change rows per transaction when a company is erased.
 const ERASED_CHANGES: i64 = 256;
 
-/// The tables with records, each before the tables that it refers to, and the column that selects rows to delete.
+/// The record tables, each before the tables that it references, with the column that selects rows to delete.
 const RECORDS: [(&str, &str); 8] = [
     ("webhook_deliveries", "webhook_id"),
     ("webhooks", "id"),
@@ -125,30 +126,30 @@ const RECORDS: [(&str, &str); 8] = [
     ("affiliates", "id"),
     ("vocabulary_entries", "id"),
 ];
-/// The tables with counts of records.
+/// The tables with record counts.
 const COUNTS: [&str; 2] = ["compliance_url_counts", "compliance_case_counts"];
-/// The tables whose rows remain, without personal data.
+/// The tables whose rows remain without personal data.
 const REDACTED: [&str; 3] = ["changes", "change_positions", "change_drops"];
 
-/// Every table with company data.
+/// Returns every table with company data.
 pub fn tables() -> impl Iterator<Item = &'static str> {
     RECORDS.into_iter().map(|(table, _)| table).chain(COUNTS).chain(REDACTED)
 }
 
-/// The rows of a company in a table with records.
+/// The number of a company's rows in a record table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableRows {
-    /// The table.
+    /// The table's name.
     pub table: &'static str,
-    /// Their number.
+    /// The number of rows.
     pub rows: i64,
 }
 
-/// The records of a company, by table.
+/// Returns the number of a company's records, by table.
 ///
 /// # Errors
 ///
-/// If the database does not respond.
+/// Returns an error if the database does not respond.
 pub async fn rows_by_table(connection: &mut PgConnection, company_id: i64) -> Result<Vec<TableRows>, sqlx::Error> {
     let mut all = Vec::new();
     for (table, _) in RECORDS {
@@ -159,14 +160,15 @@ pub async fn rows_by_table(connection: &mut PgConnection, company_id: i64) -> Re
     Ok(all)
 }
 
-/// Erases a company: its records, their counts, and the personal data in its record of changes. Records that others
-/// write during this time can remain.
+/// Erases a company's records, their counts, and the personal data in its record of changes.
+///
+/// Records that others write during this time can remain.
 ///
 /// # Errors
 ///
-/// If the database does not respond, or other writers keep blocking the erasure. What was erased remains erased.
+/// Returns an error if the database does not respond, or if other writers keep blocking the erasure. Erased data remains erased.
 pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Result<(), ErasureError> {
-    // Checked before anything is erased, because `erase_changes` does nothing for other roles.
+    // Checks the role before anything is erased, because `erase_changes` does nothing for other roles.
     let is_owner = "select pg_has_role(current_user, relowner, 'usage') from pg_class where oid = 'changes'::regclass";
     if !sqlx::query_scalar::<_, bool>(is_owner).fetch_one(&mut *connection).await? {
         return Err(ErasureError::NotOwner);
@@ -175,14 +177,14 @@ pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Re
         loop {
             match retried(async || erase_records(connection, company_id, table, key).await).await? {
                 0 => break,
-                deleted => tracing::info!(table, deleted, "records are erased"),
+                deleted => tracing::info!(table, deleted, "records erased"),
             }
         }
     }
     let mut position = 0;
     while let Some(last) = retried(async || erase_changes(connection, company_id, position).await).await? {
         position = last;
-        tracing::info!(position, "changes are erased");
+        tracing::info!(position, "changes erased");
     }
     for table in COUNTS {
         let delete = AssertSqlSafe(format!("delete from {table} where company_id = $1 and n = 0"));
@@ -191,8 +193,9 @@ pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Re
     Ok(())
 }
 
-/// Erases up to [`ERASED_RECORDS`] records of a table in one transaction, including what other writers have just added to them. Returns
-/// their number.
+/// Erases up to [`ERASED_RECORDS`] records of a table in one transaction, and returns their number.
+///
+/// Also erases what other writers have just added to these records.
 async fn erase_records(
     connection: &mut PgConnection,
     company_id: i64,
@@ -226,7 +229,7 @@ async fn erase_records(
     Ok(erased)
 }
 
-/// Locks the records of a table that affiliates have, and returns their IDs.
+/// Locks the affiliates' records in a table, and returns their IDs.
 async fn of_affiliates(
     connection: &mut PgConnection,
     company_id: i64,
@@ -238,7 +241,7 @@ async fn of_affiliates(
     sqlx::query_scalar(AssertSqlSafe(lock)).bind(company_id).bind(affiliates).fetch_all(connection).await
 }
 
-/// Erases up to [`ERASED_CHANGES`] rows of the record of changes after a position. Returns the last erased position.
+/// Erases up to [`ERASED_CHANGES`] change rows after a position. Returns the last erased position, if any.
 async fn erase_changes(
     connection: &mut PgConnection,
     company_id: i64,

@@ -1,4 +1,4 @@
-//! The state of the core, measured when metrics are rendered.
+//! Gauges of the core's state, measured when metrics are rendered.
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram, gauge};
 use storage::{
@@ -9,11 +9,11 @@ use telemetry::metrics::{describe, on_render};
 
 use crate::quotas::{CALLS, DURATION, Quotas, WRITTEN};
 
-/// The most frequent reasons for rejections.
+/// The most common rejection reasons.
 const REJECTIONS: [&str; 6] =
     ["TOKEN_MISSING", "TOKEN_INVALID", "TOKEN_EXPIRED", "SCOPE_MISSING", "RATE_LIMITED", "OVERLOADED"];
 
-/// Reports the state of a core as gauges.
+/// Reports the core's state as gauges.
 pub(crate) fn report(connections: &Connections, quotas: &Quotas) {
     measure(connections);
     let description = "Calls rejected before any work began, by reason.";
@@ -45,7 +45,7 @@ pub(crate) fn report(connections: &Connections, quotas: &Quotas) {
         describe_gauge!(name, description);
         on_render(gauge!(name), move || Some(read(&quotas) as f64));
     };
-    let description = "Open streams: lists, exports and observations.";
+    let description = "Open streams of lists, exports and observations.";
     report("compliance_core_calls_in_flight", "Calls in flight in the core.", |quotas| quotas.calls.open());
     report("compliance_core_streams_open", description, |quotas| quotas.streams.open());
     report("compliance_core_watchers", "Open watches of changes.", |quotas| quotas.watchers.open());

@@ -1,8 +1,8 @@
 //! The core of the Affiliate Compliance Service: tonic services that implement every operation over PostgreSQL.
 //!
-//! A request passes the pipeline (overload, [`access`], deadline, panics), the service of its resource (rules), and one SQL
-//! statement. [`Core::serve`] serves the network, and [`Core::clients`] returns clients in the same process.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
+//! A request passes through the pipeline (overload, [`access`], deadline, panics), its resource's service (rules), and one SQL statement.
+//! [`Core::serve`] serves the network. [`Core::clients`] returns in-process clients.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "test tasks end with their test"))]
 
 pub mod access;
 mod affiliates;
@@ -35,7 +35,7 @@ pub use server::{Core, CoreService, StartError, unready};
 pub use settings::{CoreSettings, GrpcConnections, WebhookSettings};
 pub use storage::table::SchemaError;
 
-/// Sizes at which operations work differently, and limits that tests reach.
+/// Thresholds at which operations change strategy, and limits that tests reach.
 pub mod limits {
     pub use crate::{
         affiliates::MANY_AFFILIATES,

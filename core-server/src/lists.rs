@@ -1,7 +1,7 @@
 //! Pages of large lists, with exact totals.
 //!
-//! A large list is divided into buckets, and a table has the count of each. Totals are sums of counts. A page is found in an index, with an
-//! offset. A smaller list has no counts: a page compares and counts all records.
+//! A large list is divided into buckets, and a table stores the count of each bucket. Totals are sums of counts, and pages are index scans
+//! with an offset. A smaller list has no counts: each page compares and counts all records.
 
 mod description;
 mod page_sql;

@@ -1,6 +1,6 @@
-//! Message streams. A task produces the messages, and a reader consumes them.
+//! Message streams. A task produces messages, and a reader consumes them.
 //!
-//! A stream of chunks also reads messages: each chunk is saved and acknowledged before the next one is read.
+//! A chunk stream also receives messages. It saves and acknowledges each chunk before reading the next one.
 
 use std::{future::ready, sync::Arc, time::Duration};
 
@@ -27,12 +27,12 @@ use crate::{
     quotas::DatabaseWork,
 };
 
-/// Maximum size of a message with several records, in bytes. It is small, because each connection with a stalled client holds one.
+/// Maximum size of a message with several records, in bytes. Small, because each connection with a stalled client holds one message.
 pub const MESSAGE_BYTES: usize = 16 << 10;
-/// How long a task keeps data while its reader asks for nothing. Then the task drops the data, and reads it again later.
+/// How long a task keeps data for a stalled reader. Then the task drops the data, and reads it again later.
 pub(crate) const MESSAGE_STALLED: Duration = Duration::from_millis(500);
 
-/// How long a client has to read the error after its deadline.
+/// How long a client can still read the error after its deadline.
 const DEADLINE_SLACK: Duration = Duration::from_secs(2);
 
 /// Sends a task's messages. Each message holds its resources until the reader asks for the next one.
@@ -42,7 +42,7 @@ pub(crate) struct Messages<T, H = ()> {
     sender: mpsc::UnboundedSender<Sent<T, H>>,
 }
 
-/// `None` ends the stream. A stream without it is incomplete.
+/// A message, or `None` at the end. A stream without this end is incomplete.
 type Sent<T, H> = Option<Result<(T, H), Status>>;
 
 impl<T, H> Messages<T, H> {
@@ -57,12 +57,12 @@ impl<T, H> Messages<T, H> {
 
     pub(crate) fn send(&self, message: T, resources: H) {
         self.wanted.forget_permits(1);
-        // Without a reader, the task is dropped when it waits next.
+        // Without a reader, the task is dropped at its next wait.
         let _ = self.sender.send(Some(Ok((message, resources))));
     }
 }
 
-/// Responds with a stream of a task's messages. The stream ends when the task has no more, the reader leaves, or the deadline passes.
+/// Responds with a stream of a task's messages. The stream ends when the task ends, the reader leaves, or the deadline passes.
 ///
 /// `open` counts the stream as open.
 pub(crate) fn respond<T, H, E, F>(
@@ -91,25 +91,26 @@ where
         let ended = ended.map_or_else(|_| Err(Error::deadline_exceeded().into()), |ended| ended.map_err(Into::into));
         let _ = sender.send(ended.err().map(Err));
     };
-    #[allow(clippy::disallowed_methods, reason = "it ends with its call")]
+    #[allow(clippy::disallowed_methods, reason = "the task ends with its call")]
     tokio::spawn(trace::inherit(statement_context::inherit(task)));
     streamed(receive(wanted, received), deadline)
 }
 
-/// A stream that its client must read by its deadline. A stalled client never polls the stream, so the server keeps the time. The response
-/// holds the resources of its request until then.
+/// Returns a stream that the client must read by the deadline.
+///
+/// A stalled client never polls the stream, so the server enforces the deadline. Until then, the response holds its request's resources.
 pub(crate) fn streamed<S>(messages: S, deadline: Instant) -> Response<S> {
     let mut response = Response::new(messages);
     response.extensions_mut().insert(FinishBy(deadline + DEADLINE_SLACK));
     response
 }
 
-/// How long the whole response to a request may take, at most `longest`.
+/// Returns how long the whole response to a request can take, at most `longest`.
 pub(crate) fn timeout_of<T>(request: &Request<T>, longest: Duration) -> Duration {
     deadline::timeout(request.metadata().as_ref(), longest)
 }
 
-/// Returns the messages for their reader.
+/// Returns the stream from which the reader takes the messages.
 fn receive<T: Send + 'static, H: Send + 'static>(
     wanted: Arc<Semaphore>,
     received: mpsc::UnboundedReceiver<Sent<T, H>>,
@@ -117,7 +118,7 @@ fn receive<T: Send + 'static, H: Send + 'static>(
     let messages = stream::unfold((wanted, received, None), |(wanted, mut received, resources)| async {
         drop::<Option<H>>(resources);
         wanted.add_permits(1);
-        // A task that ends without `None` has panicked, and a truncated stream must not look complete.
+        // A task that ends without `None` has panicked. A truncated stream must not look complete.
         let sent = received.recv().await.unwrap_or_else(|| Some(Err(Error::internal().into())));
         Some(match sent? {
             Ok((message, resources)) => (Ok(message), (wanted, received, Some(resources))),
@@ -127,30 +128,31 @@ fn receive<T: Send + 'static, H: Send + 'static>(
     Box::pin(messages.fuse())
 }
 
-/// How long a stream may be idle: the client sends no chunk, or reads no acknowledgement.
+/// Maximum time in which a client sends no chunk or reads no acknowledgement.
 const STREAM_IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Saves the chunks of a stream.
+/// Saves a stream's chunks.
 pub(crate) trait Chunks: Send + 'static {
     type Request: Check + Items + Send + 'static;
     type Response: Send + 'static;
 
-    /// Saves a chunk whose rules were checked.
+    /// Saves a validated chunk.
     fn save(&mut self, chunk: Self::Request) -> impl Future<Output = Result<Self::Response, Error>> + Send;
 
-    /// Whether responses may follow the last chunk.
+    /// Returns whether responses can follow the last chunk.
     fn has_more(&self) -> bool {
         false
     }
 
-    /// The next response after the last chunk. `None` at the end.
+    /// Returns the next response after the last chunk, or `None` at the end.
     fn after_last(&mut self) -> impl Future<Output = Result<Option<Self::Response>, Error>> + Send {
         ready(Ok(None))
     }
 }
 
-/// Serves a stream until its timeout. `chunks` creates its state for the caller's company. While a client does not read its
-/// acknowledgements, the stream reads nothing from it.
+/// Serves a chunk stream until its timeout. `chunks` creates the stream's state for the caller's company.
+///
+/// While a client does not read its acknowledgements, the stream reads no more chunks.
 pub(crate) fn serve_chunks<C: Chunks>(
     backend: &Arc<Backend>,
     request: Request<Streaming<C::Request>>,
@@ -201,7 +203,7 @@ impl<R: Send + 'static> Stream<R> {
         let working = async {
             let _permit = backend.quotas.enter(caller.company_id, work).await?;
             let step = async {
-                // A stream may outlive its token.
+                // A stream can outlive its token.
                 if is_expired(caller) { Err(TokenError::Expired.into()) } else { step.await }
             };
             run_off_thread(Box::pin(step), work.is_long()).await
@@ -229,7 +231,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_stream_whose_task_panics_is_incomplete() {
+    async fn panicking_tasks_end_streams_with_error() {
         for panics in [false, true] {
             let wanted = Arc::new(Semaphore::new(0));
             let (sender, received) = mpsc::unbounded_channel();

@@ -1,7 +1,7 @@
-//! The operations of internal services: crawlers, case tools and migrations write what partners read.
+//! Operations of internal services: crawlers, case tools and migrations write what partners read.
 //!
-//! Each operation is one statement for a whole request, or for one chunk of a stream. Items are checked and their names are resolved
-//! first, so only invalid items are rejected.
+//! Each operation runs one statement for a whole request or stream chunk. It first validates the items and resolves their names, so only
+//! invalid items are rejected.
 
 mod case_digests;
 mod case_updates;
@@ -59,7 +59,7 @@ impl Monitoring {
         Self(Arc::new(Context::new(Arc::clone(backend))))
     }
 
-    /// Returns the caller's company and the request's message. Rejects a message that breaks a rule.
+    /// Returns the caller's company and the request message. Fails if the message is invalid.
     fn accept<M: Check>(&self, request: Request<M>) -> Result<(CompanyWriter<'_>, M), Status> {
         let (id, message) = accept(request)?;
         Ok((CompanyWriter { id, context: &self.0 }, message))
@@ -196,7 +196,7 @@ pub(crate) const WRITE_STATEMENTS: [(&str, &str); 7] = [
     ),
 ];
 
-/// The statements that change one record, or read what a write refers to, with their parameter types.
+/// The statements that change one record or look up a write's references, with their parameter types.
 pub(crate) const SMALL_STATEMENTS: [(&str, &str); 4] = [
     (include_str!("monitoring/cases/update.sql"), "bigint, bigint, case_input[], integer[], integer[], bigint[], text"),
     (include_str!("monitoring/reviews/review.sql"), "bigint, bigint, url_review_input[], boolean, text, bigint[]"),
@@ -204,7 +204,7 @@ pub(crate) const SMALL_STATEMENTS: [(&str, &str); 4] = [
     (include_str!("monitoring/observations/affiliates.sql"), "bigint, bigint[], text[]"),
 ];
 
-/// The statements that read pages of an export, with their parameter types.
+/// Returns the statements that read export pages, with their parameter types.
 pub(crate) fn export_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = [ExportUrlsResponse::statement, ExportCasesResponse::statement];
     all.into_iter().flat_map(|statement| {

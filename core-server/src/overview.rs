@@ -1,4 +1,4 @@
-//! Figures for all records of a company, from one statement.
+//! Figures about all records of a company, from one statement.
 
 use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 
@@ -38,7 +38,7 @@ impl OverviewService for Overviews {
     }
 }
 
-/// The row. Lists of one subject have the same length and order.
+/// The statement's row. Lists on one subject have the same length and order.
 struct Figures {
     open: i64,
     up_to_7_days: i64,
@@ -91,7 +91,7 @@ impl Figures {
         }
     }
 
-    /// The default levels, highest first, including levels without cases. Then the company's own levels that have cases, by name.
+    /// Returns the open cases by risk level: all default levels, highest first, then the company's own levels with cases, by name.
     fn by_risk(&self) -> Vec<OpenCasesByRisk> {
         let defaults = RiskLevel.defaults().iter().rev().map(|level| Some((*level).to_owned()));
         let mut by_risk: Vec<OpenCasesByRisk> =

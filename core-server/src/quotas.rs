@@ -1,4 +1,4 @@
-//! Limits of companies in this process: memory, calls, streams, and statements that are not coalesced. Also counts what each company uses.
+//! Per-company limits in this process: memory, calls, streams, and statements that are not coalesced. Also measures each company's usage.
 
 use std::{collections::HashMap, sync::Arc, thread::available_parallelism, time::Duration};
 
@@ -15,12 +15,12 @@ use tonic::{Code, Response};
 
 use crate::{CompanyLimit, CoreSettings, Limit};
 
-/// A company may have a quarter of the calls in flight, and at least `CALLS_AT_LEAST`.
+/// Each company can have a quarter of the calls in flight, and at least `CALLS_AT_LEAST`.
 pub const CALL_SHARE: usize = 4;
 const CALLS_AT_LEAST: usize = 64;
-/// Maximum number of streams of all companies, as a multiple of the maximum for one company.
+/// Maximum number of streams, as a multiple of the maximum per company.
 const STREAM_COMPANIES: usize = 16;
-/// Batches with more items are long. A long batch occupies a processor here and another one in the database.
+/// Maximum number of items in a short batch. A long batch occupies a processor here and another one in the database.
 pub const HEAVY_ITEMS: usize = 100;
 /// Database connections reserved for coalesced reads and writes.
 const CONNECTIONS_OF_COALESCED: usize = 4;
@@ -29,9 +29,9 @@ const LARGE_PAGES: usize = 4;
 const LARGE_PAGE_SHARE: usize = 4;
 /// Maximum number of health and reflection streams, which need no token.
 pub const OPEN_STREAMS: usize = 1024;
-/// Maximum number of watchers. Each holds little memory, and a connection or one stream of a connection.
+/// Maximum number of watchers. Each watcher holds little memory, and a connection or one stream on a connection.
 const WATCHERS: usize = 10_000;
-/// Maximum number of watchers of one company.
+/// Maximum number of watchers per company.
 pub const WATCHERS_OF_A_COMPANY: usize = 2000;
 
 /// Clones share one set of limits.
@@ -43,20 +43,20 @@ pub(crate) struct Quotas {
     pub(crate) streams: Counts,
     pub(crate) watchers: Counts,
     pub(crate) usage: Arc<Usage>,
-    /// Calls that open a watch. A company may open all its watches at the same time, so these calls have their own limit.
+    /// Calls that open a watch. Their limit is separate, because a company can open all its watches simultaneously.
     openings: Counts,
     /// Streams without a token.
     pub(crate) open_to_all: Arc<Semaphore>,
     /// Pages and batches.
     pub(crate) statements: WorkQueue,
-    /// Large pages. Each occupies a connection until its reader has taken it.
+    /// Large pages. Each page occupies a connection until its reader has received it.
     pub(crate) large_pages: WorkQueue,
 }
 
 /// The database work of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DatabaseWork {
-    /// No statement, or a part of a coalesced one. It needs no permit.
+    /// No statement, or part of a coalesced statement. Needs no permit.
     Coalesced,
     /// A separate statement.
     Statement,
@@ -75,7 +75,7 @@ impl DatabaseWork {
 }
 
 impl Quotas {
-    /// `connections` is the number of database connections.
+    /// Creates the limits for this number of database connections.
     pub(crate) fn new(settings: &CoreSettings, connections: u32) -> Self {
         let cpus = available_parallelism().map_or(1, usize::from);
         let connections = (connections as usize).saturating_sub(CONNECTIONS_OF_COALESCED).max(1);
@@ -92,20 +92,20 @@ impl Quotas {
             openings: Counts::new(WATCHERS, WATCHERS_OF_A_COMPANY),
             usage: Usage::new(settings),
             open_to_all: Arc::new(Semaphore::new(OPEN_STREAMS)),
-            // The connections limit the statements of all companies. One company can keep all processors busy, but leaves connections for
-            // the others.
+            // The number of connections limits the statements of all companies. One company can keep all processors busy, but leaves
+            // connections for others.
             statements: WorkQueue::new(Semaphore::MAX_PERMITS, (cpus + 1).min(connections.div_ceil(2))),
             large_pages: WorkQueue::new(large_pages, large_pages.div_ceil(2)),
             rejections: RejectionDelay::default(),
         }
     }
 
-    /// Counts a call of a company as in flight until the count is dropped.
+    /// Counts a company's call as in flight until the count is dropped.
     pub(crate) fn call(&self, company_id: i64) -> Result<Count, LimitReached> {
         self.calls.add(company_id)
     }
 
-    /// Waits for a permit for a company's work. Drop the permit after the work.
+    /// Waits for a permit for a company's work. The caller drops the permit after the work.
     pub(crate) async fn enter(&self, company_id: i64, work: DatabaseWork) -> Result<Option<WorkPermit>, Error> {
         match work {
             DatabaseWork::Coalesced => Ok(None),
@@ -138,7 +138,7 @@ fn too_many_watches(limit: LimitReached) -> Error {
     Error { message, ..limit.into() }
 }
 
-/// A response that holds its memory until it is sent.
+/// Returns a response that holds its memory until it is sent.
 pub(crate) fn with_memory<T>(message: T, memory: impl Into<Option<Reservation>>) -> Response<T> {
     let mut response = Response::new(message);
     if let Some(memory) = memory.into().filter(|memory| memory.bytes() > 0) {
@@ -150,13 +150,13 @@ pub(crate) fn with_memory<T>(message: T, memory: impl Into<Option<Reservation>>)
 pub(crate) const CALLS: &str = "compliance_company_calls_total";
 pub(crate) const DURATION: &str = "compliance_company_call_duration_seconds";
 pub(crate) const WRITTEN: &str = "compliance_company_items_written_total";
-/// The label that companies without their own label share.
+/// The label of all companies without their own label.
 const OTHER: &str = "other";
 
-/// What each company uses, as metrics with a bounded number of labels.
+/// Usage metrics per company, with a bounded number of labels.
 ///
-/// Like every counter, a label lasts until the process ends. So the first companies that call get a label, and the others share one.
-/// Companies with their own limits get a label at start, because operators watch them.
+/// A label lasts until the process ends. The first companies that call get their own labels, and the others share one. Companies with their
+/// own limits get a label at startup, because operators watch them.
 pub(crate) struct Usage {
     most: usize,
     companies: RwLock<HashMap<i64, Arc<CompanyUsage>>>,
@@ -182,7 +182,7 @@ impl Usage {
         Arc::new(usage)
     }
 
-    /// Counts a call that has ended, and the items that it wrote.
+    /// Counts a finished call, and the items that it wrote.
     pub(crate) fn called(&self, company: i64, code: Code, duration: Duration, written: usize) {
         if !is_installed() {
             return;
@@ -203,7 +203,7 @@ impl Usage {
         }
     }
 
-    /// Counts items that a message of a stream wrote.
+    /// Counts the items that a stream message wrote.
     pub(crate) fn wrote(&self, company: i64, items: usize) {
         if is_installed() {
             self.of(company).written.increment(items as u64);
@@ -228,7 +228,7 @@ impl Usage {
 }
 
 impl CompanyUsage {
-    /// Every series starts at 0, so that its first increase is visible.
+    /// Creates the metrics of a label. Counters start at 0, which makes their first increase visible.
     fn labelled(company: String) -> Self {
         let calls = |result: &'static str| {
             let calls = counter!(CALLS, "company" => company.clone(), "result" => result);

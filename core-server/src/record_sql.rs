@@ -1,4 +1,4 @@
-//! Queries for one record: files with placeholders for the key and the tables. The infractions of a record are lists in columns of its row.
+//! Queries for one record, from files with placeholders for the key and the tables. A row contains the record's infractions as lists.
 
 use compliance_api::catalogue::Vocabulary::{InfractionName, InfractionType};
 use sqlx::{Row as _, postgres::PgRow};
@@ -7,7 +7,7 @@ use storage::{
     vocabulary::{self, own_name},
 };
 
-/// A query for one record.
+/// Builds a query for one record.
 pub(crate) type RecordQuery = fn(&Place) -> String;
 
 /// Where a query finds its record.
@@ -16,12 +16,12 @@ pub(crate) struct Place {
     pub(crate) company: &'static str,
     /// The ID, as SQL.
     pub(crate) id: &'static str,
-    /// The SQL of each table's placeholder. `upline` is the client identifier of the affiliate's upline.
+    /// The SQL of each table placeholder. `upline` is the client identifier of the affiliate's upline.
     pub(crate) tables: [(&'static str, &'static str); 6],
 }
 
 impl Place {
-    /// The current record.
+    /// Returns the place of the current record.
     pub(crate) const fn now(company: &'static str, id: &'static str) -> Self {
         let tables = [
             ("affiliates", "affiliates"),
@@ -34,14 +34,14 @@ impl Place {
         Self { company, id, tables }
     }
 
-    /// Fills in the key, the tables and other parts of a query.
+    /// Fills in a query's key, tables and other parts.
     pub(crate) fn fill(&self, query: &str, parts: &[(&str, &str)]) -> String {
         let key = [("company", self.company), ("id", self.id)];
         fill(query, &[&key, &self.tables[..], parts].concat())
     }
 }
 
-/// SQL for the company's own type and own name in the row `i`.
+/// Returns SQL for the company's own infraction type and name in the row `i`.
 pub(crate) fn own_names(company: &str) -> [String; 2] {
     [
         own_name(InfractionType, company, "i.infraction_type_id"),
@@ -49,7 +49,7 @@ pub(crate) fn own_names(company: &str) -> [String; 2] {
     ]
 }
 
-/// Reads the types and names of the infractions in a row.
+/// Reads the infraction types and names in a row.
 pub(crate) fn read_infractions(
     row: &PgRow,
 ) -> Result<impl Iterator<Item = (Option<String>, Option<String>)>, sqlx::Error> {
@@ -62,8 +62,9 @@ pub(crate) fn read_infractions(
     Ok(types.zip(list("infraction_names", "own_infraction_names", InfractionName)?))
 }
 
-/// The revisions that an etag of a request allows: one or several, separated by commas. `None` without an etag. Text that is not a
-/// revision matches no record.
+/// Returns the comma-separated revisions that a request's etag accepts, or `None` without an etag.
+///
+/// Text other than a revision matches no record.
 pub(crate) fn revisions(etag: &str) -> Option<Vec<i64>> {
     (!etag.is_empty()).then(|| etag.split(',').filter_map(|etag| etag.trim().parse().ok()).collect())
 }
@@ -73,7 +74,7 @@ mod tests {
     use super::revisions;
 
     #[test]
-    fn text_that_is_not_a_revision_matches_nothing() {
+    fn malformed_etags_match_no_revision() {
         assert_eq!(revisions(""), None);
         assert_eq!(revisions("7"), Some(vec![7]));
         assert_eq!(revisions("7, 9"), Some(vec![7, 9]));

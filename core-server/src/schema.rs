@@ -1,4 +1,4 @@
-//! The schema that this version of the service works with, and the statements of all operations.
+//! The schema that this version requires, and the statements of all operations.
 
 use compliance_api::v1::{Affiliate, AffiliateInput, ComplianceCase, ComplianceUrl};
 use storage::{Schema, table::Expected};
@@ -50,7 +50,7 @@ fn statements() -> Vec<(&'static str, &'static str)> {
     pages.chain(reads).chain(writes).collect()
 }
 
-/// The tables and types that the core expects in the database's catalogue.
+/// Returns the tables and types that the core expects in the database catalogue.
 pub(crate) fn expected() -> Expected {
     let expected = Expected::default()
         .record::<Affiliate>()
@@ -61,12 +61,12 @@ pub(crate) fn expected() -> Expected {
     monitoring::expect(expected)
 }
 
-/// Returns the statements that read a page, with names and parameter types. For tools that check plans.
+/// Returns the statements that read a page, with their names and parameter types, for plan checks.
 pub fn list_statements() -> impl Iterator<Item = (String, &'static str, String)> {
     urls::STATEMENTS.pages().chain(cases::STATEMENTS.pages())
 }
 
-/// Returns the statements that read records by ID, or all records. They come with their parameter types. For tools that check plans.
+/// Returns the statements that read records by ID or all records, with their parameter types, for plan checks.
 pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let exports = monitoring::export_statements();
     affiliates::read_statements()
@@ -76,9 +76,9 @@ pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
         .chain([urls::KNOWN])
 }
 
-/// Returns the statements that scan a company's records by key. These are searches, the overview, and changes, with their parameter types.
+/// Returns the statements that scan a company's records by key, with their parameter types, for plan checks.
 ///
-/// A scan ends when it has enough records, or has read all. For tools that check plans.
+/// These are searches, the overview, and changes. A scan ends when it has enough records or has read all records.
 pub fn scan_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let changes = [changes::STATEMENT, changes::SEARCH, changes::CHANGED];
     let past = changes::PAST.values().map(|statement| (*statement, changes::TYPES_OF_PAST));
@@ -91,7 +91,7 @@ pub fn scan_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
         .chain(past)
 }
 
-/// Returns the statements that write many records, with their parameter types. For tools that check plans.
+/// Returns the statements that write many records, with their parameter types, for plan checks.
 pub fn write_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     affiliates::write_statements().chain([urls::ADD]).chain(monitoring::WRITE_STATEMENTS)
 }
@@ -107,13 +107,12 @@ mod tests {
 
     use super::*;
 
-    /// The migrations of all releases as `sha384sum` prints them.
+    /// The digests of all released migrations, as `sha384sum` prints them.
     const PUBLISHED: &str = include_str!("../migrations/published.sha384");
 
-    /// Databases store the digests of the migrations that they have run. A change goes into a new file, and a release adds its new files to
-    /// the list.
+    /// Databases store the digests of applied migrations. Changes go into new files, which each release adds to the list.
     #[test]
-    fn a_published_migration_never_changes() {
+    fn published_migrations_never_change() {
         let hexadecimal = |byte: &u8| [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap());
         let digest = |bytes: &[u8]| bytes.iter().flat_map(hexadecimal).collect::<String>();
         let steps: Vec<(String, i64)> =
@@ -122,26 +121,26 @@ mod tests {
         for line in PUBLISHED.lines() {
             let (digest, file) = line.split_once("  ").unwrap();
             let version = file.split('_').next().unwrap().parse().unwrap();
-            assert!(steps.contains(&(digest.to_owned(), version)), "{file} is published, and must be as it was");
+            assert!(steps.contains(&(digest.to_owned(), version)), "{file} was published and must not change");
             count += 1;
         }
-        assert!(count >= 18, "{count} migrations are published");
+        assert!(count >= 18, "only {count} published migrations");
     }
 
     #[test]
-    fn every_table_is_distributed() {
+    fn every_table_is_distributed_or_copied() {
         let lines = SCHEMA.migrations.iter().flat_map(|step| step.sql.as_str().lines());
         let made = lines.filter_map(|line| line.strip_prefix("create table ")?.split([' ', '(']).next());
-        // The identity of the database is that of its coordinator.
+        // Only the coordinator has a database identity.
         let made = made.filter(|table| *table != "database_identity");
         let known = SCHEMA.distributed.iter().chain(SCHEMA.copied).copied();
         let known = known.filter(|table| *table != "_sqlx_migrations");
         assert_eq!(made.collect::<BTreeSet<_>>(), known.collect());
     }
 
-    /// Here, the tables and their constraints have the names of shards. So a statement with any other name cannot be prepared.
+    /// Renames the tables and their constraints to shard names. Statements with any other name then fail to prepare.
     #[tokio::test]
-    async fn a_node_prepares_every_statement() {
+    async fn every_statement_prepares_with_shard_names() {
         let server = TestCluster::start(ClusterOptions::temporary()).await;
         let options = TestDatabase::create(&server.endpoint, "shards").await.options;
         let mut node = PgConnection::connect_with(&options).await.unwrap();
@@ -167,19 +166,19 @@ mod tests {
             prepare.execute(&mut node).await.unwrap_or_else(|error| panic!("{error}: {text}"));
             count += 1;
         }
-        assert!(count > 150, "{count} statements");
+        assert!(count > 150, "only {count} statements");
         node.close().await.unwrap();
         server.stop().await;
     }
 
-    /// Preparing a statement again costs a round trip and a plan.
+    /// Preparing an evicted statement again costs a round trip and a plan.
     #[test]
-    fn a_connection_keeps_every_statement() {
-        // Maximum number of statements that this crate does not list and `.sqlx` does not describe.
+    fn statement_cache_holds_every_statement() {
+        // Maximum number of statements that are neither listed by this crate nor described in `.sqlx`.
         let others = 50;
         let lists = list_statements().count();
         let described = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".sqlx")).unwrap().count();
         let all = lists + read_statements().count() + write_statements().count() + described + others;
-        assert!(all <= STATEMENT_CACHE, "{all} statements, {lists} of them of lists");
+        assert!(all <= STATEMENT_CACHE, "{all} statements, {lists} of them for lists");
     }
 }

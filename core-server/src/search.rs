@@ -1,7 +1,7 @@
-//! Searches for records that contain all words of a text. Case, accents and the order of the words do not matter.
+//! Searches for records that contain all words of a text, regardless of case, accents and word order.
 //!
 //! No index finds a text within another text, so a search reads the company's records in result order until it has enough. Exact matches
-//! come first, and use indexes. Parameters are subqueries. The planner cannot see their values, so it always chooses this order. The
+//! come first, and use indexes. Parameters are subqueries, which hide their values from the planner, so it always chooses this order. The
 //! statement queue is fair to companies, and the call's deadline ends a search that takes too long.
 
 use std::{collections::HashMap, sync::LazyLock};
@@ -9,12 +9,12 @@ use std::{collections::HashMap, sync::LazyLock};
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Records in one response, if the request sets no number.
+/// Default number of records in a response.
 const DEFAULT_SEARCHED: i64 = 20;
 
-/// A search statement with its first parameters: the company, a pattern for each word, the number of records, and the text as an ID.
+/// Binds the first parameters of a search statement: company, word patterns, number of records, and the text as an ID.
 ///
-/// `kind` is the name of a record, which can precede its ID.
+/// `kind` is the record name that can precede an ID.
 pub(crate) fn query<'q>(
     statement: &'static str,
     kind: &str,
@@ -42,18 +42,18 @@ pub(crate) fn record_id(kind: &str, text: &str) -> Option<i64> {
     digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Accents, which can follow a letter as separate characters.
+/// The range of combining accents, which follow a letter as separate characters.
 const MARKS: (char, char) = ('\u{300}', '\u{36f}');
 
 fn is_mark(character: char) -> bool {
     (MARKS.0..=MARKS.1).contains(&character)
 }
 
-/// Letters with a stroke, and ligatures, which Unicode does not decompose.
+/// Letters with a stroke and ligatures, which Unicode does not decompose.
 const PLAIN: [(char, &str); 8] =
     [('ø', "o"), ('Ø', "o"), ('ł', "l"), ('Ł', "l"), ('đ', "d"), ('Đ', "d"), ('æ', "ae"), ('Æ', "ae")];
 
-/// A letter in lower case without accents, or two letters for one, such as `ss` for `ß`. Other characters stay unchanged.
+/// Folds a letter to lower case without accents, or to two letters, such as `ss` for `ß`. Other characters stay unchanged.
 fn folded(character: char) -> Vec<char> {
     if !character.is_alphanumeric() {
         return vec![character];
@@ -61,7 +61,7 @@ fn folded(character: char) -> Vec<char> {
     if let Some((_, plain)) = PLAIN.iter().find(|(letter, _)| *letter == character) {
         return plain.chars().collect();
     }
-    // Via upper case, `ß` becomes `ss`, and `ı` becomes `i`.
+    // Converting to upper case first turns `ß` into `ss`, and `ı` into `i`.
     let plain = [character].into_iter().nfd().filter(|part| !is_mark(*part));
     let plain = plain.flat_map(char::to_lowercase).flat_map(char::to_uppercase).flat_map(char::to_lowercase);
     let plain: Vec<char> = plain.collect();
@@ -69,7 +69,7 @@ fn folded(character: char) -> Vec<char> {
     if is_plain { plain } else { vec![character] }
 }
 
-/// All characters that are folded to a letter, or to two.
+/// All characters that fold to the same one or two letters.
 static ALIKE: LazyLock<HashMap<Vec<char>, String>> = LazyLock::new(|| {
     let mut alike = HashMap::<_, String>::new();
     for character in '\0'..='\u{1ffff}' {
@@ -82,18 +82,19 @@ static ALIKE: LazyLock<HashMap<Vec<char>, String>> = LazyLock::new(|| {
     alike
 });
 
-/// Returns a regular expression for a word that ignores case and accents. It lists all forms of each letter, because a database locale may
-/// know others.
+/// Returns a regular expression that matches a word regardless of case and accents.
+///
+/// The expression lists all forms of each letter, because the database locale may define others.
 fn pattern(word: &str) -> String {
     let mut plain: Vec<char> = word.nfc().filter(|character| !is_mark(*character)).flat_map(folded).collect();
     if plain.is_empty() {
-        // Only accents. An empty pattern would match everything.
+        // The word has only accents. An empty pattern would match everything.
         plain.extend(word.chars());
     }
     let mut pattern = String::with_capacity(plain.len() * 64);
     let mut rest = plain.as_slice();
     while let [first, after @ ..] = rest {
-        // Two letters can be one character.
+        // A single character can match two letters.
         if let [second, after @ ..] = after
             && let Some(letters) = ALIKE.get(&rest[..2])
         {
@@ -107,17 +108,17 @@ fn pattern(word: &str) -> String {
     pattern
 }
 
-/// A regular expression for a folded character.
+/// Returns a regular expression for a folded character.
 fn one(character: char) -> String {
     let (first, last) = MARKS;
     if let Some(letters) = ALIKE.get(&[character][..]) {
         return format!("[{letters}][{first}-{last}]*");
     }
     if character.is_ascii() && !character.is_alphanumeric() {
-        // A backslash removes the special meaning.
+        // A backslash escapes special characters.
         return format!("\\{character}");
     }
-    // A character of a script without accents can be stored in parts.
+    // Even a character without variants can be stored in decomposed form.
     let parts: String = [character].into_iter().nfd().collect();
     if parts.chars().eq([character]) { parts } else { format!("(?:{character}|{parts})") }
 }
@@ -127,7 +128,7 @@ mod tests {
     use super::{folded, pattern, record_id};
 
     #[test]
-    fn letters_are_folded_and_others_stay() {
+    fn folding_removes_case_and_accents() {
         for (text, expected) in [
             ("Çé", "ce"),
             ("ŁØđ", "lod"),
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_name_all_forms_of_letters() {
+    fn patterns_match_all_letter_variants() {
         let garcon = pattern("garcon");
         assert_eq!(pattern("GARÇON"), garcon);
         assert_eq!(pattern("garc\u{327}on"), garcon);
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_an_id() {
+    fn record_ids_accept_kind_and_hash_prefixes() {
         for (text, expected) in [
             ("494", Some(494)),
             ("#494", Some(494)),

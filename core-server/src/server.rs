@@ -1,4 +1,4 @@
-//! All services of the core, for the network and for clients in this process.
+//! All core services, for network clients and in-process clients.
 
 mod batch_read;
 mod call;
@@ -56,17 +56,17 @@ use crate::{
 
 pub use health::unready;
 
-/// How long clients can still read the status "not serving" after the port has closed.
+/// How long clients can still read the "not serving" status after the port closes.
 const WATCHERS_TIME: Duration = Duration::from_millis(250);
-/// How often months of changes are created and dropped. Each month is created one month ahead.
+/// Interval at which monthly partitions are created and dropped. Each is created one month ahead.
 const UPKEEP_INTERVAL: Duration = Duration::from_mins(10);
-/// How often the rate limit drops the state of companies that no longer call.
+/// Interval at which the rate limiter evicts idle companies.
 const RATE_LIMIT_SWEEP: Duration = Duration::from_mins(1);
 
-/// Every service as one tower service.
+/// All services as one tower service.
 pub type CoreService = NetworkService<Routes>;
 
-/// Why the service cannot start.
+/// Errors that prevent the service from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The schema does not match this version.
@@ -75,31 +75,31 @@ pub enum StartError {
     /// The reflection service failed to start.
     #[error("cannot start gRPC reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
-    /// After a restore, positions could not jump ahead.
+    /// The restore check failed, or positions could not be advanced after a restore.
     #[error(
         "cannot check whether the database was restored: run `compliance restored` as the owner of the tables: {0}"
     )]
     Restored(sqlx::Error),
-    /// The database keeps changes for a shorter time than this core requires.
+    /// The database keeps changes for less time than this core requires.
     #[error(
-        "--change-retention (COMPLIANCE_CHANGE_RETENTION) is {expected} days, and the database keeps changes for {kept}: \
-         run `compliance migrate --change-retention {expected}` as the owner of the tables, or leave the setting out"
+        "--change-retention (COMPLIANCE_CHANGE_RETENTION) is {expected} days, but the database keeps changes for only {kept}: \
+         run `compliance migrate --change-retention {expected}` as the owner of the tables, or remove the setting"
     )]
     Retention {
-        /// The setting, in days.
+        /// The core's setting, in days.
         expected: i32,
         /// The owner's setting, in days.
         kept: i32,
     },
-    /// The retention of changes could not be read.
-    #[error("cannot read the retention of changes: {0}")]
+    /// The change retention could not be read.
+    #[error("cannot read the change retention: {0}")]
     ReadRetention(sqlx::Error),
-    /// The certificate file for webhooks cannot be used.
-    #[error("cannot use the file of --webhook-ca: {0}")]
+    /// The CA file for webhooks cannot be used.
+    #[error("cannot use the --webhook-ca file: {0}")]
     WebhookAuthorities(String),
 }
 
-/// The core over a database.
+/// The core, backed by a database.
 #[derive(Debug)]
 pub struct Core {
     service: CoreService,
@@ -107,14 +107,14 @@ pub struct Core {
     reporter: HealthReporter,
     backend: Arc<Backend>,
     sender: Sender,
-    /// Background tasks. They end with the core.
+    /// Background tasks, which end with the core.
     tasks: JoinSet<()>,
 }
 
 impl Core {
-    /// Creates a core. The database must be migrated: its tables and input types are checked first.
+    /// Creates a core over a migrated database, after checking its tables and input types.
     ///
-    /// The core writes only what its callers request. A process that serves adds [`with_background`](Self::with_background).
+    /// The core writes only what its callers request. A serving process also calls [`with_background`](Self::with_background).
     pub async fn new(
         database: impl Into<Database>,
         verifier: Arc<Verifier>,
@@ -150,7 +150,7 @@ impl Core {
         let pipeline = Pipeline::new(access, backend.quotas.clone(), settings);
         let sender = Sender::new(&settings.webhooks).map_err(StartError::WebhookAuthorities)?;
         let (limit, mut routes) = (settings.message_limit, Routes::builder());
-        // Adds a service to the network's services, with messages of at most `limit` bytes, and creates its client in this process.
+        // Adds a network service with messages of up to `limit` bytes, and creates its in-process client.
         macro_rules! serve {
             ($module:ident::$server:ident, $service:expr $(, $limit:ident)?) => {{
                 let service = Arc::new($service);
@@ -189,7 +189,7 @@ impl Core {
         let reads = v1::read_service_server::ReadServiceServer::new(BatchReads::new(&pipeline, &backend));
         routes
             .add_service(rosters.max_decoding_message_size(limit).max_encoding_message_size(limit))
-            // A batch of reads has the default limit: it is decoded before its tokens are checked.
+            // Batch reads keep the default limit, because they are decoded before their tokens are checked.
             .add_service(reads.max_encoding_message_size(limit))
             .add_service(HealthServer::new(health()))
             .add_service(reflection().build_v1()?)
@@ -200,7 +200,7 @@ impl Core {
 
     /// Starts the tasks that write without a caller: retention and webhook delivery.
     ///
-    /// Call this only in a process that serves. Commands do not have the settings of retention and delivery.
+    /// Call this only in a serving process. Commands lack the retention and delivery settings.
     #[must_use]
     pub fn with_background(mut self) -> Self {
         let (settings, pool) = (&self.backend.settings, self.backend.pool.clone());
@@ -213,22 +213,22 @@ impl Core {
         self
     }
 
-    /// Returns clients in this process. Their calls pass the same checks as calls from the network.
+    /// Returns in-process clients. Their calls pass the same checks as network calls.
     pub fn clients(&self) -> Clients {
         self.clients.clone()
     }
 
-    /// Returns the memory for requests, for a gateway in this process.
+    /// Returns the request memory, for an in-process gateway.
     pub fn memory(&self) -> Memory {
         self.backend.quotas.memory.clone()
     }
 
-    /// Returns every service, for clients in this process that need `MonitoringService`.
+    /// Returns all services, for in-process clients that need `MonitoringService`.
     pub fn service(&self) -> CoreService {
         self.service.clone()
     }
 
-    /// Serves the network until `shutdown`. Accepted calls finish.
+    /// Serves network calls until `shutdown` is cancelled, and then finishes accepted calls.
     pub async fn serve(&self, listener: impl Into<Listener>, shutdown: CancellationToken) -> io::Result<()> {
         let app = App { name: "gRPC", http1: false, service: self.service.clone() };
         let connections = ConnectionLimits::from(&self.backend.settings.connections);
@@ -236,7 +236,7 @@ impl Core {
         let served = http_server::serve(listener, app, connections, shutdown.clone());
         let report = async {
             shutdown.cancelled().await;
-            // Clients that watch the health are notified, and then their streams end.
+            // Notifies health watchers, and then ends their streams.
             for service in health::services() {
                 self.reporter.set_service_status(service, ServingStatus::NotServing).await;
             }
@@ -249,7 +249,7 @@ impl Core {
     }
 }
 
-/// Refuses to serve if the database drops changes that this core must keep.
+/// Fails if the database drops changes that this core must keep.
 async fn check_retention(connections: &Connections, settings: &CoreSettings) -> Result<(), StartError> {
     let Some(expected) = settings.change_retention else { return Ok(()) };
     let kept = changes::kept_days(connections).await.map_err(StartError::ReadRetention)?;
@@ -261,7 +261,7 @@ async fn check_retention(connections: &Connections, settings: &CoreSettings) -> 
             expected,
             kept,
             "the database keeps changes for longer than --change-retention requires: to save space, run \
-             `compliance migrate --change-retention …` when no core needs more"
+             `compliance migrate --change-retention …` once no core needs more"
         );
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Settings of the core. Each field has its flag, variable, default and bounds.
+//! Core settings. Each field has its flag, environment variable, default and bounds.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -16,18 +16,18 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Maximum number of concurrent requests on one connection. A client with several streams also makes other calls on the connection.
 const STREAMS_PER_CONNECTION: u32 = 1024;
 
-/// Settings of the core.
+/// Core settings.
 #[derive(Args, Clone, Debug)]
 pub struct CoreSettings {
-    /// Address of gRPC; port 0 chooses a free port.
+    /// Address of the gRPC server; port 0 chooses a free port.
     #[arg(id = "grpc-addr", long, env = "COMPLIANCE_GRPC_ADDR", default_value = "127.0.0.1:50051", value_name = "ADDR",
           value_parser = listen_address)]
     pub address: SocketAddr,
-    /// Rate limit of each company, over REST and gRPC together: N/s, N/m or off. The cores behind a gateway divide it among themselves.
+    /// Rate limit per company, across REST and gRPC: N/s, N/m or off. The cores behind a gateway share the limit.
     #[arg(long, env = "COMPLIANCE_RATE_LIMIT", default_value = "1000/s", value_name = "LIMIT")]
     pub rate_limit: RateLimit,
-    /// Limit for one company, instead of the limit for all companies: COMPANY:LIMIT=VALUE, such as 17:rate-limit=200/s. The limits are
-    /// rate-limit (N/s, N/m or off), and in-flight. Separate several by commas, or repeat the flag.
+    /// Limit for one company, which overrides the general limit: COMPANY:LIMIT=VALUE, such as 17:rate-limit=200/s. The limits are
+    /// rate-limit (N/s, N/m or off) and in-flight. Separate several limits with commas, or repeat the flag.
     #[arg(
         id = "company-limit",
         long,
@@ -41,62 +41,62 @@ pub struct CoreSettings {
     #[arg(id = "company-metrics", long, env = "COMPLIANCE_COMPANY_METRICS", default_value_t = COMPANIES_WITH_METRICS, value_name = "N",
           value_parser = count(0..=MAX_COUNT))]
     pub company_metrics: usize,
-    /// Maximum number of connections to the database.
+    /// Maximum number of database connections.
     #[arg(long, env = "COMPLIANCE_DATABASE_CONNECTIONS", default_value_t = 16, value_name = "N",
           value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub database_connections: u32,
     /// Maximum number of calls in flight; more are rejected with 503.
     #[arg(long, env = "COMPLIANCE_MAX_IN_FLIGHT", default_value_t = 4096, value_name = "N", value_parser = count(1..=MAX_COUNT))]
     pub max_in_flight: usize,
-    /// Longest duration of a call whose caller sets no shorter deadline.
+    /// Maximum duration of a call. Callers can set a shorter deadline.
     #[arg(long, env = "COMPLIANCE_CALL_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(SECOND..=3600 * SECOND))]
     pub call_timeout: Duration,
-    /// Longest duration of a streamed list, including its reader's pauses.
+    /// Maximum duration of a streamed list, including its reader's pauses.
     #[arg(long, env = "COMPLIANCE_LIST_TIMEOUT", default_value = "10m", value_name = "TIME",
           value_parser = duration(SECOND..=86_400 * SECOND))]
     pub list_timeout: Duration,
-    /// Longest duration of a stream of observations.
+    /// Maximum duration of an observation stream.
     #[arg(long, env = "COMPLIANCE_STREAM_TIMEOUT", default_value = "1h", value_name = "TIME",
           value_parser = duration(SECOND..=86_400 * SECOND))]
     pub stream_timeout: Duration,
-    /// Largest size of one gRPC message.
+    /// Maximum size of a gRPC message.
     #[arg(long, env = "COMPLIANCE_MESSAGE_LIMIT", default_value = "64MiB", value_name = "SIZE",
           value_parser = size(1 << 10..=u64::MAX))]
     pub message_limit: usize,
-    /// Largest memory of one gRPC message after decoding.
+    /// Maximum memory of a decoded gRPC message.
     #[arg(long, env = "COMPLIANCE_MESSAGE_MEMORY", default_value = "128MiB", value_name = "SIZE",
           value_parser = size(1 << 20..=u64::MAX))]
     pub message_memory: usize,
-    /// Memory of all requests together, encoded and decoded. A company can use at most half of it.
+    /// Memory for all requests, encoded and decoded. A company can use at most half of it.
     #[arg(long, env = "COMPLIANCE_REQUEST_MEMORY", default_value = "384MiB", value_name = "SIZE",
           value_parser = size(1 << 20..=u64::MAX))]
     pub request_memory: usize,
-    /// Minimum number of days for which the database must keep changes. If it keeps them for a shorter time, the core does not start.
+    /// Minimum number of days that the database must keep changes. If it keeps them for less time, the core does not start.
     /// `compliance migrate --change-retention` sets the retention in the database [default: 90]. `compliance serve` sets it in its own
     /// database.
     #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
     pub change_retention: Option<i32>,
-    /// Maximum number of lists, exports and streams of observations that a company has open.
+    /// Maximum number of open lists, exports and observation streams per company.
     #[arg(id = "company-streams", long, env = "COMPLIANCE_COMPANY_STREAMS", default_value_t = 64, value_name = "N",
           value_parser = count(1..=MAX_COUNT))]
     pub max_streams: usize,
-    /// The delivery to webhooks.
+    /// Webhook delivery.
     #[command(flatten)]
     pub webhooks: WebhookSettings,
-    /// Limits of clients' connections.
+    /// Limits of client connections.
     #[command(flatten)]
     pub connections: GrpcConnections,
 }
 
-/// Settings of webhook delivery.
+/// Webhook delivery settings.
 #[derive(Args, Clone, Debug)]
 pub struct WebhookSettings {
-    /// Do not deliver changes to webhooks: other cores do.
+    /// Do not deliver changes to webhooks, because other cores do.
     #[arg(id = "no-webhook-delivery", long, env = "COMPLIANCE_NO_WEBHOOK_DELIVERY")]
     pub no_delivery: bool,
-    /// Private networks that may contain webhook endpoints, besides the internet, such as 10.1.0.0/16.
-    /// Separate several by commas, or repeat the flag.
+    /// Private networks that can contain webhook endpoints, in addition to the internet, such as 10.1.0.0/16. Separate several networks
+    /// with commas, or repeat the flag.
     #[arg(
         id = "webhook-networks",
         long,
@@ -110,31 +110,31 @@ pub struct WebhookSettings {
     pub ca: Option<PathBuf>,
 }
 
-/// Limits of the connections to the gRPC port.
+/// Connection limits of the gRPC port.
 #[derive(Args, Clone, Debug)]
 pub struct GrpcConnections {
-    /// Longest time until a gRPC connection has sent the head of its first request.
+    /// Maximum time until a gRPC connection has sent the head of its first request.
     #[arg(id = "grpc-header-timeout", long, env = "COMPLIANCE_GRPC_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub header_timeout: Duration,
-    /// Longest time between two calls of a gRPC connection.
+    /// Maximum time between two calls on a gRPC connection.
     #[arg(id = "grpc-idle-timeout", long, env = "COMPLIANCE_GRPC_IDLE_TIMEOUT", default_value = "5m", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub idle_timeout: Duration,
-    /// Time after which a gRPC connection takes no new calls, give or take a tenth. Clients then reconnect, so a load balancer can also
+    /// Time after which a gRPC connection accepts no new calls, give or take a tenth. Clients then reconnect, so a load balancer can also
     /// choose new cores. Running calls and streams continue. With 0, connections have no maximum age.
     #[arg(id = "grpc-max-connection-age", long, env = "COMPLIANCE_GRPC_MAX_CONNECTION_AGE", default_value = "30m", value_name = "TIME",
           value_parser = duration(Duration::ZERO..=Duration::from_hours(24)))]
     pub max_connection_age: Duration,
-    /// Longest time for which a gRPC client may stop reading a response.
+    /// Maximum time that a gRPC client can stall while reading a response.
     #[arg(id = "grpc-write-timeout", long, env = "COMPLIANCE_GRPC_WRITE_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub write_timeout: Duration,
-    /// How long the gRPC port stays open after the service has begun to shut down, so that load balancers notice it.
+    /// How long the gRPC port stays open after shutdown begins, so load balancers can notice the shutdown.
     #[arg(id = "grpc-shutdown-delay", long, env = "COMPLIANCE_GRPC_SHUTDOWN_DELAY", default_value = "5s", value_name = "TIME",
           value_parser = duration(Duration::ZERO..=Duration::from_mins(10)))]
     pub shutdown_delay: Duration,
-    /// Longest time to finish accepted gRPC calls after the port has closed.
+    /// Maximum time to finish accepted gRPC calls after the port has closed.
     #[arg(id = "grpc-shutdown-grace", long, env = "COMPLIANCE_GRPC_SHUTDOWN_GRACE", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub shutdown_grace: Duration,
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn timeouts_are_seconds_or_have_a_unit() {
+    fn timeouts_accept_plain_seconds_or_units() {
         let timeout =
             |text| Command::try_parse_from(["test", "--call-timeout", text]).unwrap().core.call_timeout.as_secs();
         assert_eq!((timeout("45"), timeout("45s"), timeout("2m")), (45, 45, 120));

@@ -1,4 +1,4 @@
-//! Compliance URLs: the web addresses monitored for the company.
+//! Compliance URLs: the web addresses monitored for a company.
 
 mod add;
 mod identity;
@@ -41,7 +41,7 @@ use crate::{
 
 pub(crate) struct ComplianceUrls {
     backend: Arc<Backend>,
-    /// For requests with few URLs.
+    /// Adds the URLs of small requests.
     add_few: Writes<AddFew>,
 }
 

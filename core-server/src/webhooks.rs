@@ -1,5 +1,5 @@
-//! Webhooks: endpoints of companies, and delivery of changes to them. The record of changes is the queue, and each endpoint has a position
-//! in it.
+//! Webhooks: company endpoints, and the delivery of changes to them. The record of changes is the queue, in which each endpoint has
+//! a position.
 
 mod addresses;
 mod deliver;
@@ -47,22 +47,22 @@ use crate::{
     changes::DEFAULT_CHANGES,
 };
 
-/// Maximum number of webhooks of a company. Each reads its changes.
+/// Maximum number of webhooks per company. Each webhook reads the company's changes.
 const MAX_WEBHOOKS: i64 = 20;
-/// How long a repeated request to create a webhook gets the first response, with the secret.
+/// How long a repeated create request gets the first response, with the secret.
 const WEBHOOK_REPEATS: Duration = Duration::from_hours(1);
-/// Maximum number of name lookups for requests.
+/// Maximum number of concurrent DNS lookups for requests.
 const WEBHOOK_CHECKS: usize = 256;
-/// Maximum number of name lookups for requests of one company.
+/// Maximum number of concurrent DNS lookups for requests, per company.
 const WEBHOOK_COMPANY_CHECKS: usize = 4;
-/// Maximum number of previous secrets.
+/// Maximum number of previous secrets per webhook.
 const WEBHOOK_PREVIOUS_SECRETS: i32 = 5;
 /// Maximum number of test messages in flight.
 const WEBHOOK_TESTS: usize = 32;
-/// Maximum number of test messages of one company in flight.
+/// Maximum number of test messages in flight, per company.
 const WEBHOOK_COMPANY_TESTS: usize = 4;
 
-/// The reason for a webhook that a request disabled.
+/// The disabled reason of a webhook that a request disabled.
 const DISABLED: &str = "A request disabled the webhook.";
 
 pub(crate) struct Webhooks {
@@ -70,7 +70,7 @@ pub(crate) struct Webhooks {
     sender: Sender,
     /// Test messages in flight.
     tests: Counts,
-    /// Name lookups in progress for requests.
+    /// DNS lookups in progress for requests.
     lookups: Counts,
 }
 
@@ -84,7 +84,7 @@ impl Webhooks {
         Self { backend: Arc::clone(backend), sender: sender.clone(), tests, lookups }
     }
 
-    /// Checks the webhook of a request, with its URL if it has one. Reports all violations.
+    /// Validates a request's webhook, including its URL if present. Reports all violations.
     async fn checked(
         &self,
         company_id: i64,
@@ -103,7 +103,7 @@ impl Webhooks {
         if violations.is_empty() { Ok(webhook) } else { Err(Error::invalid(violations)) }
     }
 
-    /// Returns the webhooks, or the one with this ID.
+    /// Returns all webhooks, or the webhook with this ID.
     async fn read(&self, company_id: i64, id: Option<i64>) -> Result<Vec<Endpoint>, Error> {
         let read = async |pool| query_as(*READ).bind(company_id).bind(id).fetch_all(&pool).await;
         database::read(&self.backend.pool, read).await.map_err(from_database)
@@ -125,7 +125,7 @@ impl Webhooks {
     }
 }
 
-/// Identifies a request to create a webhook. It includes the caller, so that nobody else gets the secret.
+/// Returns a digest that identifies a create request. Includes the caller, because no other caller may get the secret.
 fn digest(subject: Option<&str>, webhook: &WebhookInput) -> [u8; 32] {
     let mut webhook = webhook.clone();
     webhook.types.sort();
@@ -142,7 +142,7 @@ impl WebhookService for Webhooks {
         let webhook = self.checked(company_id, &request, request.webhook.as_ref()).await?;
         let digest = digest(caller.sub.as_deref(), &webhook);
         let WebhookInput { url, types, description, status, position } = webhook;
-        // The rules require it.
+        // The rules require a URL.
         let url = url.unwrap_or_default();
         let secret = new_secret().map_err(|_| Error::internal())?;
         let (url, types, description, secret, status) = (&url, &types, &description, &secret, &status);

@@ -1,4 +1,4 @@
-//! All records of a company, in pages that are read by key: lists without page numbers, and exports.
+//! Streams all records of a company, in pages read by key: lists without page numbers, and exports.
 
 use std::sync::Arc;
 
@@ -26,12 +26,12 @@ pub const PAGE_RECORDS: i64 = 72;
 /// Maximum number of records in a message.
 pub const MESSAGE_RECORDS: usize = 12;
 
-/// Reads every record of the company that a request asks for.
+/// Streams every record of the company that a request asks for.
 ///
-/// `read` returns the ID after which the records begin, a position, and the filters of the request. With a position, reads only records
-/// that have changed since, unless so many have changed that reading all is faster.
+/// `read` returns the ID after which the records begin, a position, and the request's filters. With a position, reads only records that
+/// have changed since, unless reading all records is faster.
 ///
-/// Each page is read while the previous one is sent. A reader that stops reading holds no connection and, after a short while, no page.
+/// Reads each page while the reader consumes the previous one. A stalled reader holds no connection and, after a short while, no page.
 pub(crate) async fn all<M: Check, T: RecordPage>(
     backend: &Arc<Backend>,
     request: Request<M>,
@@ -76,7 +76,7 @@ impl<T: RecordPage> Producer<T> {
         }
     }
 
-    /// The records that follow the last one. If there is no memory for the first of them, waits for it once.
+    /// Reads the records that follow the last one. If there is no memory for the first record, waits for memory once.
     async fn page(&self) -> Result<Fetched, Error> {
         let mut memory = self.backend.quotas.memory.reservation(Some(self.company_id));
         let rows = self.read(&memory).await?;
@@ -108,7 +108,7 @@ impl<T: RecordPage> Producer<T> {
         rows.map_err(from_database)
     }
 
-    /// Sends records. Returns false if the reader does not ask for all of them.
+    /// Sends records. Returns `false` if the reader stops asking for them.
     async fn send(&mut self, mut rows: &[PgRow]) -> Result<bool, Error> {
         while !rows.is_empty() {
             if timeout(MESSAGE_STALLED, self.messages.wanted()).await.is_err() {
@@ -123,7 +123,7 @@ impl<T: RecordPage> Producer<T> {
     }
 }
 
-/// Whether there was no memory for the first record.
+/// Returns whether there was no memory for the first record.
 fn is_full(page: &Fetched) -> bool {
     page.rows.is_empty() && page.end != End::Complete
 }

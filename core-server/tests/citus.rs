@@ -1,4 +1,4 @@
-//! The schema on Citus, if `TEST_DATABASE_URL` names its coordinator.
+//! The schema on Citus. `TEST_DATABASE_URL` must name its coordinator.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ async fn run(pool: &PgPool, statements: &[&'static str]) {
     }
 }
 
-/// The connection options of the owner of a database to a node that has this shard of a table, or another shard.
+/// Connects, as the owner, to the node that has this shard.
 async fn worker(pool: &PgPool, options: &PgConnectOptions, shard: i64) -> PgConnection {
     let mut connection = PgConnection::connect_with(&options_of_worker(pool, options, shard).await).await.unwrap();
     let settings = "set citus.enable_ddl_propagation = off; set citus.override_table_visibility = off";
@@ -35,7 +35,7 @@ async fn a_shard(pool: &PgPool) -> i64 {
     sqlx::query_scalar(shard).fetch_one(pool).await.unwrap()
 }
 
-/// The schema before the last migrations, except for a label of a type.
+/// Reverts the last migrations, except for an enum label.
 const LAST_STEPS: [&str; 17] = [
     "delete from _sqlx_migrations where version >= 20261124000010",
     "drop table webhook_deliveries, webhooks",
@@ -60,10 +60,10 @@ const LAST_STEPS: [&str; 17] = [
     "alter type case_input drop attribute opened_with",
 ];
 
-/// The coordinator's sequences assign IDs.
+/// Only the coordinator's sequences assign IDs.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
-async fn a_worker_is_refused() {
+async fn worker_nodes_are_rejected() {
     let options = fresh_database().await.options;
     let pool = database::connect(options.clone(), 2).await.unwrap();
     let worker = options_of_worker(&pool, &options, a_shard(&pool).await).await;
@@ -73,9 +73,9 @@ async fn a_worker_is_refused() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
-async fn every_table_is_distributed_by_company() {
+async fn tables_are_distributed_by_company() {
     let pool = database::connect(fresh_database().await.options, 2).await.unwrap();
-    // Each node has a copy of the table of migrations.
+    // Each node has a copy of the migrations table.
     let tables = "
         select c.relname::text, concat_ws(' ', p.partmethod, column_to_column_name(p.logicalrelid, p.partkey)), p.colocationid
         from pg_class c left join pg_dist_partition p on p.logicalrelid = c.oid
@@ -86,7 +86,7 @@ async fn every_table_is_distributed_by_company() {
     assert!(records.len() >= 8, "{records:?}");
     for (table, distributed, together) in records {
         assert_eq!(distributed, "h company_id", "{table}");
-        assert_eq!(*together, records[0].2, "{table} has its companies elsewhere than {}", records[0].0);
+        assert_eq!(*together, records[0].2, "{table} is not colocated with {}", records[0].0);
     }
 
     run(&pool, &["select undistribute_table('vocabulary_entries')"]).await;
@@ -137,7 +137,7 @@ async fn workers_have_four_shards_by_default() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
-async fn later_steps_change_distributed_tables() {
+async fn migrations_alter_distributed_tables() {
     let database = fresh_database().await;
     let pool = database::connect(database.options.clone(), 2).await.unwrap();
     run(&pool, &LAST_STEPS).await;
@@ -155,7 +155,7 @@ async fn later_steps_change_distributed_tables() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
-async fn steps_waiting_for_remote_locks_delay_no_reader() {
+async fn migrations_waiting_for_remote_locks_block_no_readers() {
     let options = fresh_database().await.options;
     let pool = database::connect(options.clone(), 4).await.unwrap();
     run(&pool, &LAST_STEPS).await;
@@ -176,7 +176,7 @@ async fn steps_waiting_for_remote_locks_delay_no_reader() {
             }
         };
         timeout(Duration::from_mins(1), until_it_waits).await.unwrap();
-        // Waits behind the migration, until its wait ends. The other transaction continues during this time.
+        // The read waits only until the migration's lock timeout, while the other transaction stays open.
         let read = sqlx::query("select from affiliates where company_id = 1").execute(&pool);
         timeout(Duration::from_mins(1), read).await.unwrap().unwrap();
         dump.commit().await.unwrap();
@@ -189,7 +189,7 @@ async fn steps_waiting_for_remote_locks_delay_no_reader() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
-async fn wrong_counts_are_found_and_repaired() {
+async fn doctor_finds_and_repairs_wrong_counts() {
     let core = TestCore::start().await;
     for company in 1..=3 {
         core.company(company).affiliate("A").await;

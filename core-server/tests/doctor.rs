@@ -1,4 +1,4 @@
-//! The doctor checks and repairs the counts of lists, while writers continue.
+//! `compliance doctor`: list counts, ID sequences and stored values.
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AffiliateInput, AffiliateSync, AffiliateUpdate, AttachIncidentsRequest,
@@ -49,7 +49,7 @@ async fn total(clients: &mut GrpcClients) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_counts_are_found_and_repaired() {
+async fn doctor_finds_and_repairs_wrong_counts() {
     let core = TestCore::start().await;
     let companies = [new_company(), new_company()];
     let mut clients = companies.map(|company| core.company(company));
@@ -58,7 +58,7 @@ async fn wrong_counts_are_found_and_repaired() {
     }
     assert_eq!(check(&core.pool, false).await, []);
     for damage in [
-        // Changes that triggers do not see.
+        // Changes that bypass the triggers.
         "truncate compliance_url_counts, compliance_case_counts",
         "alter table compliance_urls disable trigger user;
         update compliance_urls set disabled = true, discovery_date = discovery_date - interval '400 days' where id % 3 = 0;
@@ -67,7 +67,7 @@ async fn wrong_counts_are_found_and_repaired() {
         "alter table compliance_cases disable trigger user;
         update compliance_cases set case_status_id = 2, created_date = created_date + interval '3 days';
         alter table compliance_cases enable trigger user",
-        // One number, and one bound.
+        // Single counts, and one bound.
         "update compliance_url_counts set n = n + 1 where dimension = 'all'",
         "update compliance_url_counts set n_without_last_seen = n_without_last_seen - 1 where dimension = 'id'",
         "update compliance_url_counts set first_day = first_day + 1 where dimension = 'id_coarse'",
@@ -77,7 +77,7 @@ async fn wrong_counts_are_found_and_repaired() {
         for company in companies {
             assert!(found.iter().any(|found| found.company_id == company), "{damage}: {found:?}");
         }
-        assert_eq!(check(&core.pool, false).await, found, "a check changes nothing");
+        assert_eq!(check(&core.pool, false).await, found, "a check must change nothing");
         assert_eq!(check(&core.pool, true).await, found);
         assert_eq!(check(&core.pool, false).await, [], "{damage}");
     }
@@ -89,7 +89,7 @@ async fn wrong_counts_are_found_and_repaired() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writers_continue_during_a_repair() {
+async fn repair_allows_concurrent_writes() {
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());
     fill(&mut clients).await;
@@ -107,7 +107,7 @@ async fn writers_continue_during_a_repair() {
     assert_eq!(total(&mut clients).await, 300 + 3 * 10 * 20);
 }
 
-/// A record of each kind that has a sequence.
+/// Inserts a record for each ID sequence.
 const RECORDS: &str = "
     insert into affiliates (company_id, client_affiliate_id, affiliate_name) values ({company}, 'A', 'A');
     insert into compliance_cases (company_id, affiliate_id) select company_id, id from affiliates;
@@ -123,7 +123,7 @@ async fn fill_all(pool: &PgPool, company: i64) {
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(pool).await.unwrap();
 }
 
-/// As after a copy of only the records, without sequences.
+/// Resets the sequences, as if only the records had been copied.
 const BEHIND: &str = "
     do $$ declare s record; begin
         for s in select * from id_sequences() loop
@@ -132,7 +132,7 @@ const BEHIND: &str = "
     end $$";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sequences_that_are_behind_are_found_and_repaired() {
+async fn doctor_finds_and_repairs_lagging_sequences() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     fill_all(&core.pool, new_company()).await;
     let mut connection = core.pool.acquire().await.unwrap();
@@ -156,19 +156,19 @@ async fn sequences_that_are_behind_are_found_and_repaired() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn used_ids_advance_the_sequence() {
+async fn taken_ids_advance_the_sequence() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
     let mut clients = core.company(company);
     for _ in 0..20 {
-        // More IDs are in use than a write has tries.
+        // Takes more IDs than a write makes attempts.
         sqlx::raw_sql("insert into affiliates (company_id, client_affiliate_id, affiliate_name) select 1, 'x', gen_random_uuid()::text")
             .execute(&core.pool)
             .await
             .unwrap();
     }
     fill(&mut clients).await;
-    // The company's own records, so that the IDs are in use in this company.
+    // The IDs must be taken in this company.
     let taken = "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
         select $1, id, client_affiliate_id, affiliate_name from affiliates where company_id = 1";
     sqlx::query(taken).bind(company).execute(&core.pool).await.unwrap();
@@ -185,7 +185,7 @@ async fn used_ids_advance_the_sequence() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ids_near_the_maximum_are_reported() {
+async fn doctor_reports_ids_near_the_maximum() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -198,7 +198,7 @@ async fn ids_near_the_maximum_are_reported() {
     let rows: Vec<_> = named.iter().map(|row| (&*row.table, row.company_id, row.id)).collect();
     assert_eq!(rows, [("affiliates", company, Some((1 << 53) - 1))]);
     assert_eq!(named[0].constraint, "the range of IDs, which ends at 9002801208229888");
-    // A creation that draws a used ID advances the sequence to the other IDs.
+    // A create that draws a taken ID ignores the extreme ID when it advances the sequence.
     run(&core.pool, BEHIND).await;
     assert!(clients.affiliate("New").await < 1000);
     jump_ahead(&mut connection).await.unwrap();
@@ -206,7 +206,7 @@ async fn ids_near_the_maximum_are_reported() {
     assert!(id > 1 << 40 && id < 1 << 52, "{id}");
 }
 
-/// Every date of every record is outside the range that the interface can show.
+/// Sets every date of every record to `{value}`, which no response can show.
 const DATES: &str = "
     do $$
     declare
@@ -231,7 +231,7 @@ const DATES: &str = "
     end $$";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unrepresentable_dates_are_null_and_reported() {
+async fn unrepresentable_dates_read_as_null_and_are_reported() {
     for value in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {
         let core = TestCore::over(fresh_database().await.options, 4).await;
         let company = new_company();
@@ -276,7 +276,7 @@ async fn unrepresentable_dates_are_null_and_reported() {
         let tables: Vec<&str> = named.iter().map(|row| &*row.table).collect();
         assert_eq!(tables, ["affiliates", "compliance_cases", "compliance_urls", "infractions"], "{value}");
         assert!(named.iter().all(|row| row.company_id == company && row.id.is_some()), "{named:?}");
-        // The database rejects new dates of this kind, and changes of such a record.
+        // The database rejects new dates of this kind.
         let refused = sqlx::query(
             "insert into affiliates (company_id, client_affiliate_id, affiliate_name, start_date) values ($1, 'N', 'N', $2::text::date)",
         );
@@ -285,8 +285,7 @@ async fn unrepresentable_dates_are_null_and_reported() {
     }
 }
 
-/// The request changes the record, but not its date. The stored date becomes the date that reads return, and the other items of the request
-/// succeed.
+/// A write that does not set the date replaces it with the value that reads return. Other items of the request succeed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_with_unrepresentable_dates_stay_writable() {
     for value in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {
@@ -311,7 +310,7 @@ async fn records_with_unrepresentable_dates_stay_writable() {
         let request = BatchUpdateAffiliatesRequest { affiliates, ..BatchUpdateAffiliatesRequest::default() };
         let results = clients.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
         assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "{value}: {results:?}");
-        // They swap their names.
+        // Two affiliates swap their names.
         spoil().await;
         let synced = |id: &str, name: &str| {
             let affiliate = AffiliateInput { client_affiliate_id: some(id), affiliate_name: some(name), ..city("Z") };
@@ -338,9 +337,9 @@ async fn records_with_unrepresentable_dates_stay_writable() {
         assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "{value}: {results:?}");
         let read = clients.url(url_id).await;
         assert_eq!((read.note.as_deref(), read.last_seen), (Some("N"), None), "{value}");
-        // A date that every URL has becomes the nearest date that can be shown.
+        // A required date becomes the nearest date that responses can show.
         assert!(read.discovery_date.is_some(), "{value}");
-        // Attaching a URL also changes its case.
+        // Attaching a URL also changes the case.
         spoil().await;
         let request = AttachIncidentsRequest { id: case_id, incidents: vec![url_incident(url)] };
         let results = clients.monitoring.attach_incidents(request).await.unwrap().into_inner().results;
@@ -360,9 +359,9 @@ async fn records_with_unrepresentable_dates_stay_writable() {
     }
 }
 
-/// This includes constraints of operators' own tables, which may have no `company_id`.
+/// Operators' own tables can have constraints and lack a `company_id`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn operator_constraints_are_ignored() {
+async fn doctor_ignores_operator_constraints() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     fill_all(&core.pool, new_company()).await;
     run(

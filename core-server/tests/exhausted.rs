@@ -1,4 +1,4 @@
-//! A database that is busy or has no resources: a table is locked, its disk is full, or a setting limits it.
+//! Busy and exhausted databases: locked tables, full disks and resource limits.
 
 use std::{
     collections::HashSet,
@@ -19,9 +19,9 @@ async fn run(pool: &PgPool, statement: &str) {
     sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(pool).await.unwrap();
 }
 
-/// The real SQLSTATEs, as a trigger raises them. Each kind of write reports that the database cannot serve, and changes nothing.
+/// A trigger raises PostgreSQL's SQLSTATEs for missing resources. Each kind of write returns `UNAVAILABLE` and changes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writes_are_unavailable_and_reads_continue() {
+async fn exhausted_database_rejects_writes_but_serves_reads() {
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());
     let id = clients.affiliate("A").await;
@@ -78,9 +78,9 @@ async fn writes_are_unavailable_and_reads_continue() {
     clients.affiliate("B").await;
 }
 
-/// A schema change locks the table that the check of the database reads. The check waits, and calls succeed.
+/// A schema change locks the table that the database check reads. The check waits, and calls succeed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_locked_table_is_not_an_outage() {
+async fn locked_identity_table_causes_no_outage() {
     const PATIENCE: Duration = Duration::from_mins(1);
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());
@@ -88,9 +88,9 @@ async fn a_locked_table_is_not_an_outage() {
     let mut schema_change = core.pool.begin().await.unwrap();
     sqlx::query("lock table database_identity in access exclusive mode").execute(&mut *schema_change).await.unwrap();
     let (start, mut waited) = (Instant::now(), HashSet::new());
-    // The first check has reached its lock timeout when another one waits.
+    // When a second check waits, the first one has reached its lock timeout.
     while waited.len() < 2 {
-        assert!(start.elapsed() < PATIENCE, "the database is not checked");
+        assert!(start.elapsed() < PATIENCE, "the core did not check the database twice");
         let waiting = "select query_start::text from pg_stat_activity
             where wait_event_type = 'Lock' and query like '%is_database_known%' and datname = current_database()";
         waited.extend(sqlx::query_scalar::<_, String>(waiting).fetch_all(&core.pool).await.unwrap());

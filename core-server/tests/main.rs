@@ -1,6 +1,6 @@
-//! Tests of the core with a real PostgreSQL. They are one program, which is linked once and starts one server.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![allow(clippy::disallowed_methods, reason = "tasks of tests end with them")]
+//! Integration tests of the core with a real PostgreSQL. One binary is linked once and starts one server.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![allow(clippy::disallowed_methods, reason = "spawned tasks end with their test")]
 
 mod changes;
 mod citus;

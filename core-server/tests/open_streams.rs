@@ -1,4 +1,4 @@
-//! Streams that need no token are limited, and health checks still work.
+//! The limit for unauthenticated streams. Health checks still succeed.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn watch(channel: &Channel) -> Result<tonic::Streaming<tonic_health::pb::H
     Ok(health)
 }
 
-/// A reflection stream whose client never ends it.
+/// Opens a reflection stream that the client never ends.
 async fn reflect(channel: &Channel) -> Result<impl Sized + use<>, Status> {
     let message_request = Some(MessageRequest::ListServices(String::new()));
     let request = ServerReflectionRequest { host: String::new(), message_request };
@@ -35,7 +35,7 @@ async fn reflect(channel: &Channel) -> Result<impl Sized + use<>, Status> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn streams_without_a_token_are_limited() {
+async fn unauthenticated_streams_are_limited() {
     let mut settings = CoreSettings::default();
     settings.connections.shutdown_delay = Duration::ZERO;
     let TestCore { core, .. } = TestCore::with_settings(fresh_database().await.options, 4, settings).await;
@@ -44,12 +44,12 @@ async fn streams_without_a_token_are_limited() {
     let shutdown = CancellationToken::new();
     let most = core_server::limits::OPEN_STREAMS;
     let clients = async {
-        // The limit is for all connections and services together.
+        // The limit covers all connections and services together.
         let (first, second) = (endpoint.connect().await.unwrap(), endpoint.connect().await.unwrap());
         let reflections: Vec<_> = join_all((0..most / 2).map(|_| reflect(&first))).await;
         let mut watches: Vec<_> = join_all((most / 2..most).map(|_| watch(&second))).await;
         assert!(reflections.iter().all(Result::is_ok) && watches.iter().all(Result::is_ok));
-        let refused = watch(&first).await.expect_err("a stream too many is refused");
+        let refused = watch(&first).await.expect_err("the core accepted too many streams");
         assert_eq!((refused.code(), &*reason_of(&refused)), (Code::ResourceExhausted, "RATE_LIMITED"), "{refused:?}");
         let expected = format!(
             "This instance of the service has reached its limit for open health and reflection streams: {most}."
@@ -60,7 +60,7 @@ async fn streams_without_a_token_are_limited() {
         let check = HealthClient::new(second.clone()).check(HealthCheckRequest::default()).await.unwrap();
         assert_eq!(check.into_inner().status(), ServingStatus::Serving);
 
-        // A stream that has ended no longer counts. A frame informs the service of the end.
+        // A stream stops counting once the service receives the client's reset.
         drop(watches.pop());
         let mut again = watch(&first).await;
         while again.is_err() {

@@ -1,11 +1,11 @@
-//! Searches in a database with another locale.
+//! Searches in databases with other locales.
 
 use compliance_api::v1::{AffiliateInput, CreateAffiliateRequest, SearchAffiliatesRequest};
 use test_support::{TestCore, fresh_database, new_company};
 
-/// In Turkish, the lower case of `I` is `ı`.
+/// In Turkish, the lowercase form of `I` is `ı`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn turkish_locales_find_email_addresses() {
+async fn email_search_works_in_turkish_locales() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let turkish = "alter table affiliates alter column email_one type text collate \"tr-x-icu\",
         alter column email_two type text collate \"tr-x-icu\"";

@@ -1,4 +1,4 @@
-//! The shutdown of the server: endless streams do not delay it.
+//! Server shutdown, which endless streams do not delay.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus,
 const PATIENCE: Duration = Duration::from_mins(1);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn health_watchers_learn_of_the_shutdown() {
-    // Longer than the test waits for the end.
+async fn shutdown_notifies_health_watchers() {
+    // Longer than the test waits for the shutdown.
     let mut settings = CoreSettings::default();
     settings.connections.shutdown_grace = 10 * PATIENCE;
     settings.connections.shutdown_delay = Duration::from_secs(3);
@@ -28,17 +28,17 @@ async fn health_watchers_learn_of_the_shutdown() {
         while health.message().await.unwrap().unwrap().status() != ServingStatus::Serving {}
         shutdown.cancel();
         while health.message().await.unwrap().unwrap().status() != ServingStatus::NotServing {}
-        // Load balancers may not have noticed it yet.
+        // Load balancers need time to notice the shutdown, so connections still succeed.
         endpoint.connect().await.unwrap();
         while health.message().await.unwrap().is_some() {}
         endpoint.connect().await.unwrap_err();
     };
     let served = async { tokio::join!(core.serve(listener, shutdown.clone()), watcher).0 };
-    timeout(PATIENCE, served).await.expect("it waits for the watcher").unwrap();
+    timeout(PATIENCE, served).await.expect("the shutdown waited for the watcher").unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn watches_of_changes_end() {
+async fn shutdown_ends_change_watches() {
     let mut settings = CoreSettings::default();
     settings.connections.shutdown_grace = 10 * PATIENCE;
     settings.connections.shutdown_delay = Duration::ZERO;
@@ -55,5 +55,5 @@ async fn watches_of_changes_end() {
         assert_eq!((ended.code(), &*reason_of(&ended)), (Code::Unavailable, "CORE_UNAVAILABLE"), "{ended:?}");
     };
     let served = async { tokio::join!(core.serve(listener, shutdown.clone()), watcher).0 };
-    timeout(PATIENCE, served).await.expect("it waits for the watch").unwrap();
+    timeout(PATIENCE, served).await.expect("the shutdown waited for the watch").unwrap();
 }

@@ -1,4 +1,4 @@
-//! Reads of single records: alone, and in a batch with other reads.
+//! Reads of single records: responses and retries.
 
 use std::time::Duration;
 
@@ -21,10 +21,10 @@ use tower::ServiceExt as _;
 
 use crate::monitoring::builders::{observation, opening};
 
-/// A response: status, headers, messages, trailers.
+/// Status, headers, messages and trailers of a response.
 type Answer = (u16, HeaderMap, Bytes, Option<HeaderMap>);
 
-/// Encodes the request for a record.
+/// Encodes the request for a record ID.
 type Encode = fn(i64) -> Vec<u8>;
 
 async fn answer(core: &TestCore, token: &str, operation: &str, body: Bytes, encoding: Option<&str>) -> Answer {
@@ -32,7 +32,6 @@ async fn answer(core: &TestCore, token: &str, operation: &str, body: Bytes, enco
         .header("authorization", format!("Bearer {token}"))
         .header("content-type", "application/grpc")
         .header("te", "trailers");
-    // With this header a request takes the general path.
     let request = encoding.into_iter().fold(request, |request, encoding| request.header("grpc-encoding", encoding));
     let response = core.core.service().oneshot(request.body(Full::new(body)).unwrap()).await.unwrap();
     let (head, body) = response.into_parts();
@@ -56,7 +55,7 @@ fn code(answer: &Answer) -> Code {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn single_and_coalesced_reads_return_the_same_response() {
+async fn single_reads_accept_only_identity_encoding() {
     let core = TestCore::start().await;
     let token = token_with_scope(new_company(), Some(SCOPE_MONITOR), 3600);
     let mut clients = core.clients(&token);
@@ -84,24 +83,24 @@ async fn single_and_coalesced_reads_return_the_same_response() {
             (Bytes::new(), Code::InvalidArgument),
         ];
         for (request, expected) in requests {
-            let short = answer(&core, &token, operation, request.clone(), None).await;
-            let general = answer(&core, &token, operation, request.clone(), Some("identity")).await;
-            assert_eq!(short, general, "{operation} {request:?}");
-            assert_eq!(code(&short), expected, "{operation} {request:?}");
-            assert_eq!(short.2.is_empty(), expected != Code::Ok, "{operation} {request:?}");
+            let plain = answer(&core, &token, operation, request.clone(), None).await;
+            let identity = answer(&core, &token, operation, request.clone(), Some("identity")).await;
+            assert_eq!(plain, identity, "{operation} {request:?}");
+            assert_eq!(code(&plain), expected, "{operation} {request:?}");
+            assert_eq!(plain.2.is_empty(), expected != Code::Ok, "{operation} {request:?}");
         }
         let compressed = answer(&core, &token, operation, prefixed(&message(id)), Some("gzip")).await;
         assert_eq!(code(&compressed), Code::Unimplemented, "{operation}");
     }
 }
 
-/// All connections were used for writes, so a read must first set its own limit on lock waits. This shows that the first connection is
-/// lost, and the others with it. The read then runs again on a new connection.
+/// Writes used all connections, so the read must first set its own lock timeout. This statement reveals the lost connections, and the read
+/// runs again on a new one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reads_without_any_connection_are_retried() {
+async fn reads_retry_after_losing_all_connections() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
-    // Two are in use.
+    // Requests use two of these connections.
     let core = TestCore::over(database.options.socket(proxy.folder()), 4).await;
     let mut clients = core.company(new_company());
     let id = clients.affiliate("A").await;

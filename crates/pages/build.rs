@@ -1,17 +1,17 @@
-//! Builds the pages at `/docs` from this repository's documents, and lists the files of both pages.
+//! Builds the pages at `/docs` from this repository's documents, and lists the files to embed.
 
 use std::{env, error::Error, fmt::Write as _, fs, path::Path};
 
 use docs_pages::{START, Texts, files, site};
 
-/// A document of this repository.
+/// Reads a file of this repository.
 fn read(name: &str) -> Result<String, Box<dyn Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
     println!("cargo::rerun-if-changed={}", path.display());
     Ok(fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?)
 }
 
-/// Lists the files of a folder, with their contents. The page itself is not one of its files.
+/// Returns Rust code that lists a folder's files with their contents, except `page.html`.
 fn list(folder: &str) -> Result<String, Box<dyn Error>> {
     let folder = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("src").join(folder);
     println!("cargo::rerun-if-changed={}", folder.display());
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for page in ["console", "docs"] {
         fs::write(folder.join(format!("{page}.rs")), list(page)?)?;
     }
-    // The names of the pages below the first one, with their content.
+    // The pages below the start page: names and contents.
     let mut list = "&[".to_owned();
     let site = site(&texts)?;
     fs::write(folder.join("search-index.js"), site.index)?;

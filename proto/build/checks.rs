@@ -1,4 +1,4 @@
-//! Generates checks of the field rules: a `Check` for every request and every message within a request.
+//! Generates the field rule checks: a `Check` for every request and every message nested in one.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -10,17 +10,17 @@ use super::{
     options::{self, flag},
 };
 
-/// Requests without rules. The operations that they name check their content.
+/// Requests without rules of their own. The requests inside them are checked instead.
 const UNCHECKED: &[&str] = &["BatchReadRequest"];
 
-/// Writes an implementation of `Check` for every request and every message within one.
+/// Writes a `Check` implementation for every request and every message nested in one.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     let mut within = BTreeMap::new();
     for message in pool.all_messages() {
         if UNCHECKED.contains(&message.name()) {
             for field in message.fields() {
                 let rules = options::of_field(pool, &field, "rules")?;
-                ensure!(rules.fields().next().is_none(), "{} has rules that are never checked", field.full_name());
+                ensure!(rules.fields().next().is_none(), "{} has rules, but nothing checks them", field.full_name());
             }
         } else if is_ours(&message) && message.name().ends_with("Request") {
             collect(&message, &mut within);
@@ -90,10 +90,10 @@ fn write_field(
         Kind::Message(_) => format!("nested({described}, self.{name}.as_ref())"),
         Kind::Bool if flag(&rules, "required") => format!("choice({described}, {value}.is_some(), true)"),
         Kind::Bool => return Ok(()),
-        other => bail!("no check is known for the kind {other:?} of the field {name}"),
+        other => bail!("the field {name} has the unsupported kind {other:?}"),
     };
     match field.kind() {
-        // A message checks its own fields.
+        // Messages check their own fields.
         Kind::Message(inner) if is_ours(&inner) => writeln!(code, "checker.{check};")?,
         _ => writeln!(code, "if checker.checks({described}) {{ checker.{check}; }}")?,
     }
@@ -104,7 +104,7 @@ fn write_field(
     Ok(())
 }
 
-/// Writes the check that the field needed by another field is present.
+/// Writes the check for a `needs` rule: the other field must be present.
 fn write_needed(field: &FieldDescriptor, needed: &str, code: &mut String) -> anyhow::Result<()> {
     let name = field.name();
     let (holder, message) = match field.kind() {
@@ -112,7 +112,7 @@ fn write_needed(field: &FieldDescriptor, needed: &str, code: &mut String) -> any
         _ => (field.parent_message().clone(), "Self".to_owned()),
     };
     let index = holder.fields().position(|other| other.name() == needed);
-    let index = index.with_context(|| format!("{name} needs {needed}, which {} does not have", holder.name()))?;
+    let index = index.with_context(|| format!("{name} needs {needed}, but {} has no such field", holder.name()))?;
     let described = format!("&<{message} as crate::rules::Check>::MESSAGE.fields[{index}]");
     if message == "Self" {
         let value = format!("self.{needed}.as_deref()");

@@ -1,19 +1,19 @@
-//! Generates the services that a gateway calls: over a channel, behind a middleware, and as stubs for fakes.
+//! Generates implementations of the services that a gateway calls: remote clients, middleware wrappers, and stubs for fakes.
 
 use std::fmt::Write as _;
 
 use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 use prost_reflect::{DescriptorPool, Kind, MethodDescriptor, ServiceDescriptor};
 
-/// Services that are called only over a network.
+/// Services that are only called over the network.
 const WITHOUT_CLIENT: [&str; 2] = ["AffiliateRosterService", "ReadService"];
 
-/// The services that a gateway calls. Partners get their responses.
+/// Returns the services that a gateway calls on behalf of partners.
 pub(crate) fn services(pool: &DescriptorPool) -> impl Iterator<Item = ServiceDescriptor> {
     pool.services().filter(|service| !WITHOUT_CLIENT.contains(&service.name()))
 }
 
-/// Writes three implementations of every service with a client: over a channel, behind a middleware, and as stubs.
+/// Writes three implementations of each service: a remote client, a middleware wrapper and stubs.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     let mut code = String::new();
     for service in services(pool) {
@@ -44,9 +44,9 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     Ok(code)
 }
 
-/// Writes a trait whose operations return UNIMPLEMENTED unless overridden, and implements the service for it.
+/// Writes a trait whose methods return `UNIMPLEMENTED` by default, and implements the service for it.
 ///
-/// The service's own trait has no defaults, so the compiler finds operations that a core lacks.
+/// The service's own trait has no default methods, so the compiler reports operations that a core does not implement.
 fn write_stubs(code: &mut String, service: &ServiceDescriptor, service_trait: &str) -> anyhow::Result<()> {
     let stream = |method: &MethodDescriptor| format!("BoxStream<crate::v1::{}>", method.output().name());
     let stubs = format!("{}Stubs", service.name());
@@ -70,7 +70,7 @@ fn write_stubs(code: &mut String, service: &ServiceDescriptor, service_trait: &s
     write_service(code, service, &format!("<T: {stubs}> {service_trait} for T"), stream, call)
 }
 
-/// Writes an implementation of a service trait. `stream` is the type of an operation's stream, and `body` makes the call.
+/// Writes an implementation of a service trait. `stream` returns a method's stream type, and `body` returns its body.
 fn write_service(
     code: &mut String,
     service: &ServiceDescriptor,
@@ -97,7 +97,7 @@ fn write_service(
     Ok(())
 }
 
-/// The type that an operation receives. Only networks have streams.
+/// Returns a method's request type. Client streams exist only over the network.
 fn request_type(method: &MethodDescriptor) -> String {
     let request = format!("crate::v1::{}", method.input().name());
     if method.is_client_streaming() { format!("tonic::Streaming<{request}>") } else { request }
@@ -112,9 +112,9 @@ fn call_over_channel(method: &MethodDescriptor) -> String {
     format!("self.client.clone().{}(request).await{boxed}", method.name().to_snake_case())
 }
 
-/// The call of a coalesced operation: `Read` has a field with its request, and the result has the same name.
+/// Returns the body of a coalesced read, or `None` if `Read` cannot carry the request.
 ///
-/// A read of a past state, or a read that is alone, is an ordinary call.
+/// Reads of a past state and reads without concurrent reads are ordinary calls.
 fn coalesced(pool: &DescriptorPool, method: &MethodDescriptor) -> Option<String> {
     let read = pool.get_message_by_name("compliance.v1.Read")?;
     let field = read.fields().find(|field| field.kind() == Kind::Message(method.input()))?;

@@ -1,17 +1,17 @@
-//! Generates the JSON forms of messages that partners read, and of records in files.
+//! Generates the JSON format of partner responses and of records in files.
 
 use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageDescriptor};
 use tonic_prost_build::Builder;
 
 use super::{checks, messages};
 
-/// Messages in files of records. Messages within them are also listed.
+/// Messages in record files, including nested messages.
 const RECORDS: &[&str] = &["UrlObservation", "InfractionInput", "OpenCaseRequest", "CaseInput", "IncidentInput"];
 
-/// The form of a field that JSON omits, because partners read it as a header.
+/// Form of a field that JSON omits, because partners receive it as a header.
 const OMITTED: &str = "omitted";
 
-/// Adds serde attributes to the messages that partners read, and to [`RECORDS`].
+/// Adds serde attributes to partner responses and to [`RECORDS`].
 pub(crate) fn attributes(mut builder: Builder, pool: &DescriptorPool) -> Builder {
     let responses = messages::responses(pool).into_values().filter(checks::is_ours);
     let is_record = |message: &MessageDescriptor| RECORDS.contains(&message.name());
@@ -39,7 +39,7 @@ pub(crate) fn attributes(mut builder: Builder, pool: &DescriptorPool) -> Builder
     builder
 }
 
-/// Returns the function that writes a field, if its form is not serde's own.
+/// Returns the function that serializes a field, or `None` for serde's default.
 pub(crate) fn form(field: &FieldDescriptor) -> Option<&'static str> {
     match (field.kind(), field.cardinality()) {
         (_, Cardinality::Repeated) => None,
@@ -54,7 +54,7 @@ pub(crate) fn form(field: &FieldDescriptor) -> Option<&'static str> {
     }
 }
 
-/// Returns the attributes of a record's field. It is written as absent instead of null, but null can be read.
+/// Returns the serde attributes of a record field. Null is accepted, but never written.
 fn record_form(field: &FieldDescriptor) -> &'static str {
     match (field.kind(), field.cardinality()) {
         (_, Cardinality::Repeated) => {
@@ -71,6 +71,6 @@ fn record_form(field: &FieldDescriptor) -> &'static str {
             "skip_serializing_if = \"Option::is_none\", deserialize_with = \"crate::json::records::flag\""
         }
         _ if field.supports_presence() => "skip_serializing_if = \"Option::is_none\"",
-        (kind, _) => panic!("no form is known for the kind {kind:?} of the field {}", field.name()),
+        (kind, _) => panic!("unsupported kind {kind:?} of the field {}", field.name()),
     }
 }

@@ -1,4 +1,4 @@
-//! Generates descriptions of messages as statics: fields with types, rules and comments.
+//! Generates static message descriptions: fields with types, rules and comments.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -11,10 +11,10 @@ use prost_reflect::{
 
 use super::{clients, json, options};
 
-/// The enums with descriptions: result codes, and reasons for errors.
+/// Enums with descriptions: result codes and error reasons.
 const ENUMS: &[&str] = &["ResultCode", "Reason"];
 
-/// Writes descriptions of all messages within requests, all messages that partners receive, and the enums.
+/// Writes descriptions of all messages in requests and partner responses, and of the enums.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     let mut messages = responses(pool);
     for service in pool.services() {
@@ -29,16 +29,16 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     let names: Vec<String> = messages.values().map(|message| format!("&{}", static_name(message))).collect();
     writeln!(code, "pub(crate) const ALL: &[&Message] = &[{}];", names.join(", "))?;
     for name in ENUMS {
-        let values = pool.get_enum_by_name(&format!("compliance.v1.{name}")).context("the enum is declared")?;
+        let values = pool.get_enum_by_name(&format!("compliance.v1.{name}")).context("the enum is not declared")?;
         write_enum(&values, &mut code)?;
     }
     Ok(code)
 }
 
-/// The service whose responses reach partners only as results.
+/// Service whose responses contain no records for partners.
 const WITHOUT_RECORDS: &str = "MonitoringService";
 
-/// Returns the responses that partners get, and the messages within them, by name.
+/// Returns all partner responses and their nested messages, by name.
 pub(crate) fn responses(pool: &DescriptorPool) -> BTreeMap<String, MessageDescriptor> {
     let mut messages = BTreeMap::new();
     for service in clients::services(pool).filter(|service| service.name() != WITHOUT_RECORDS) {
@@ -49,7 +49,7 @@ pub(crate) fn responses(pool: &DescriptorPool) -> BTreeMap<String, MessageDescri
     messages
 }
 
-/// Adds a message and the messages within it, by name.
+/// Adds a message and its nested messages, by name.
 pub(crate) fn collect(message: &MessageDescriptor, messages: &mut BTreeMap<String, MessageDescriptor>) {
     if messages.insert(message.full_name().to_owned(), message.clone()).is_none() {
         for field in message.fields() {
@@ -60,7 +60,7 @@ pub(crate) fn collect(message: &MessageDescriptor, messages: &mut BTreeMap<Strin
     }
 }
 
-/// Returns the name of a message's description.
+/// Returns the name of the static that describes a message.
 pub(crate) fn static_name(message: &MessageDescriptor) -> String {
     message.name().to_shouty_snake_case()
 }
@@ -93,7 +93,7 @@ fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, code: &mut String
         Kind::Bool => "Flag".to_owned(),
         Kind::Enum(kind) => format!("Choice(&{:?})", choices(&kind)),
         Kind::Message(inner) => format!("Message(&{})", static_name(&inner)),
-        other => bail!("no description is known for the kind {other:?}"),
+        other => bail!("unsupported kind {other:?}"),
     };
     writeln!(
         code,
@@ -110,7 +110,7 @@ fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, code: &mut String
     Ok(())
 }
 
-/// Returns the headings of a field in files, other than its name.
+/// Returns a field's alternative headings in files.
 fn headings(pool: &DescriptorPool, field: &FieldDescriptor) -> anyhow::Result<Vec<String>> {
     match options::value(pool, &field.options(), "headings")? {
         Value::List(texts) => Ok(texts.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect()),
@@ -118,19 +118,19 @@ fn headings(pool: &DescriptorPool, field: &FieldDescriptor) -> anyhow::Result<Ve
     }
 }
 
-/// Returns the values of an enum except 0: numbers, and names without the enum's name.
+/// Returns an enum's nonzero values: numbers, and names without the enum's prefix.
 fn choices(kind: &EnumDescriptor) -> Vec<(i32, String)> {
     let prefix = format!("{}_", kind.name().to_shouty_snake_case());
     let name = |value: &str| value.strip_prefix(&prefix).unwrap_or(value).to_lowercase();
     kind.values().map(|value| (value.number(), name(value.name()))).filter(|(number, _)| *number != 0).collect()
 }
 
-/// Returns the rules of a field, as the rest of its description.
+/// Returns a field's rules as the remaining members of its description.
 fn rules(rules: &DynamicMessage) -> anyhow::Result<String> {
     let mut code = String::new();
     for rule in rules.descriptor().fields() {
         if ["flatten", "items_alone", "needs"].contains(&rule.name()) {
-            // These rules select the generated check.
+            // These rules only affect the generated check.
             continue;
         }
         let value = match rules.get_field(&rule).as_ref() {
@@ -145,14 +145,14 @@ fn rules(rules: &DynamicMessage) -> anyhow::Result<String> {
                 let (create, update) = (code("on_create").unwrap_or_default(), code("on_update").unwrap_or_default());
                 format!("Some(ItemCodes {{ on_create: {create}, on_update: {update} }})")
             }
-            value => bail!("no constant is known for {} = {value:?}", rule.name()),
+            value => bail!("unsupported rule {} = {value:?}", rule.name()),
         };
         write!(code, ", {}: {value}", rule.name())?;
     }
     Ok(code)
 }
 
-/// Writes a function that returns the comment of a value.
+/// Writes a function that returns the comment of an enum value.
 fn write_enum(values: &EnumDescriptor, code: &mut String) -> anyhow::Result<()> {
     let name = values.name();
     let function = name.to_snake_case();
@@ -167,7 +167,7 @@ fn write_enum(values: &EnumDescriptor, code: &mut String) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Returns the comment above a declaration as one line. Rows of tables and items of lists keep their lines.
+/// Returns the comment above a declaration as one line. Table rows and list items keep their own lines.
 fn comment(file: &FileDescriptor, path: &[i32]) -> String {
     let locations = file.file_descriptor_proto().source_code_info.iter().flat_map(|info| &info.location);
     let comments = locations.filter(|location| location.path == path).filter_map(|it| it.leading_comments.as_deref());

@@ -1,4 +1,4 @@
-//! Generates the operations with their options, and the number of items of each request.
+//! Generates the operations with their options, and the item count of each request.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -10,7 +10,7 @@ use prost_reflect::{
 
 use super::{messages::static_name, options};
 
-/// Writes every operation, and an implementation of `Items` for every request.
+/// Writes every operation, and an `Items` implementation for every request.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     let (mut operations, mut requests) = (BTreeMap::new(), BTreeMap::new());
     for service in pool.services() {
@@ -27,7 +27,7 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
         writeln!(code, "/// `{path}`\npub const {name}: Self = {operation};")?;
     }
     let names: Vec<String> = operations.values().map(|(name, _)| format!("Self::{name}")).collect();
-    // `at` needs the order by path.
+    // `Operation::at` searches this list by path, so it must be sorted.
     writeln!(code, "/// Every operation.\npub const ALL: &[Self] = &[{}];\n}}", names.join(", "))?;
     for (name, request) in requests {
         let lists = request.fields().filter(|field| field.cardinality() == Cardinality::Repeated);
@@ -44,16 +44,16 @@ fn operation(pool: &DescriptorPool, path: &str, method: &MethodDescriptor) -> an
     };
     let scope = options::text(&option, "scope");
     let or_scope = options::value(pool, &method.options(), "or_scope")?;
-    let or_scope = or_scope.as_str().context("the option or_scope is a text")?;
+    let or_scope = or_scope.as_str().context("the option or_scope is not a string")?;
     let scopes: Vec<&str> = [scope.as_str(), or_scope].into_iter().filter(|scope| !scope.is_empty()).collect();
     let authorization = match (options::flag(&option, "open"), &scopes[..]) {
         (true, []) => "Authorization::Open".to_owned(),
-        (true, _) => bail!("operations that are open need no scope"),
+        (true, _) => bail!("an open operation cannot need a scope"),
         (false, []) => "Authorization::Token".to_owned(),
         (false, scopes) => format!("Authorization::Scope(&{scopes:?})"),
     };
     let work = options::value(pool, &method.options(), "work")?.as_enum_number().unwrap_or_default();
-    let kinds = pool.get_enum_by_name("compliance.v1.Work").context("the enum is declared")?;
+    let kinds = pool.get_enum_by_name("compliance.v1.Work").context("the enum Work is not declared")?;
     let work = options::variant_of(&kinds, work)?;
     let level = method.options().get_field_by_name("idempotency_level").and_then(|level| level.as_enum_number());
     Ok(format!(

@@ -9,11 +9,11 @@ use prost_reflect::{
 /// Returns the value of an option, or the default of its type.
 pub(crate) fn value(pool: &DescriptorPool, options: &DynamicMessage, name: &str) -> anyhow::Result<Value> {
     let option = pool.get_extension_by_name(&format!("compliance.v1.{name}"));
-    let option = option.with_context(|| format!("the option {name} is declared"))?;
+    let option = option.with_context(|| format!("the option {name} is not declared"))?;
     Ok(options.get_extension(&option).into_owned())
 }
 
-/// Returns the message in an option of a field, or an empty message.
+/// Returns the message in a field's option, or an empty message.
 pub(crate) fn of_field(pool: &DescriptorPool, field: &FieldDescriptor, name: &str) -> anyhow::Result<DynamicMessage> {
     match value(pool, &field.options(), name)? {
         Value::Message(message) => Ok(message),
@@ -21,7 +21,7 @@ pub(crate) fn of_field(pool: &DescriptorPool, field: &FieldDescriptor, name: &st
     }
 }
 
-/// Returns a text in an option, or an empty text.
+/// Returns a string in an option, or an empty string.
 pub(crate) fn text(option: &DynamicMessage, name: &str) -> String {
     option.get_field_by_name(name).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
@@ -33,7 +33,7 @@ pub(crate) fn flag(option: &DynamicMessage, name: &str) -> bool {
 
 /// Returns the Rust name of an enum value in an option: `CountryCode` for `STORED_FORM_COUNTRY_CODE`.
 pub(crate) fn variant(option: &DynamicMessage, name: &str) -> anyhow::Result<String> {
-    let field = option.descriptor().get_field_by_name(name).with_context(|| format!("{name} is declared"))?;
+    let field = option.descriptor().get_field_by_name(name).with_context(|| format!("{name} is not declared"))?;
     let Kind::Enum(kind) = field.kind() else { bail!("{name} is not an enum") };
     variant_of(&kind, option.get_field(&field).as_enum_number().unwrap_or_default())
 }

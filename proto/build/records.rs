@@ -1,4 +1,4 @@
-//! Generates the fields of records: their columns, and access to their values.
+//! Generates record fields: columns and value accessors.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageD
 
 use super::options::{self, flag, text};
 
-/// The number of bits in a set of fields. Field numbers are below it.
+/// Number of bits in a field set. Field numbers must be smaller.
 const MASK_BITS: u32 = 63;
 
-/// Writes an implementation of `Record` for every message with the option `table`.
+/// Writes a `Record` implementation for every message with the option `table`.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     let mut code = String::new();
     for message in pool.all_messages().filter(|message| message.package_name() == "compliance.v1") {
@@ -47,14 +47,14 @@ fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, table: &str, code
     let column = options::of_field(pool, field, "column")?;
     let Some((access, obvious_type)) = access(field).filter(|_| !flag(&column, "none")) else { return Ok(()) };
     let (name, number) = (field.name(), field.number());
-    ensure!(number < MASK_BITS, "the field numbers of a record are below {MASK_BITS}: a set of them is one bigint");
+    ensure!(number < MASK_BITS, "the field number {number} must be below {MASK_BITS}: a field set is one bigint");
     let (form, sql_type) = match (options::variant(&column, "form")?.as_str(), text(&column, "vocabulary").as_str()) {
         ("Unspecified", "") => ("Plain".to_owned(), obvious_type),
         ("Unspecified", vocabulary) => (format!("Name(crate::catalogue::Vocabulary::{vocabulary})"), "integer"),
         ("Date", "") => ("Date".to_owned(), "date"),
         ("Revision", "") => ("Revision".to_owned(), "bigint"),
         (country, "") => (country.to_owned(), "smallint"),
-        (form, vocabulary) => bail!("both the form {form} and the vocabulary {vocabulary} are given"),
+        (form, vocabulary) => bail!("set either the form {form} or the vocabulary {vocabulary}, not both"),
     };
     let table = match text(&column, "table") {
         _ if flag(&column, "computed") => String::new(),
@@ -75,7 +75,7 @@ fn write_field(pool: &DescriptorPool, field: &FieldDescriptor, table: &str, code
     Ok(())
 }
 
-/// Returns the access to a field's value, and the default type of its column. `None` if no single column holds the field.
+/// Returns a field's accessor and default column type, or `None` if no single column holds the field.
 fn access(field: &FieldDescriptor) -> Option<(String, &'static str)> {
     let name = field.name();
     let optional = field.supports_presence();

@@ -1,4 +1,4 @@
-//! Single reads of many callers in one call.
+//! Single reads from many callers, batched into one call.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ pub const MAX_READS: usize = 1000;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// Single reads in progress.
+/// Tracks the single reads in progress.
 #[derive(Debug, Default)]
 pub struct Readings(Arc<()>);
 
-/// A single read that is in progress until this is dropped.
+/// A single read in progress. Dropping this value ends it.
 #[derive(Debug)]
 pub struct Reading(Arc<()>);
 
@@ -33,9 +33,9 @@ impl Readings {
 }
 
 impl Reading {
-    /// Whether no other read is in progress.
+    /// Returns whether no other read is in progress.
     pub fn is_alone(&self) -> bool {
-        // `Readings` has the other reference.
+        // `Readings` holds the other reference.
         Arc::strong_count(&self.0) == 2
     }
 }
@@ -43,15 +43,15 @@ impl Reading {
 /// Sends single reads in batches.
 #[tonic::async_trait]
 pub trait ReadRecords: Send + Sync + 'static {
-    /// Begins a read. A read that is alone can be an ordinary call.
+    /// Begins a read. If no other read is in progress, an ordinary call is enough.
     fn begin(&self) -> Reading;
 
-    /// Makes a read. The metadata holds its token and request ID.
+    /// Sends a read. The metadata holds its token and request ID.
     async fn read(&self, request: Request<Operation>) -> Result<Response<Outcome>, Status>;
 }
 
 impl Read {
-    /// A read from its operation's request. `authorization` is the index of its token.
+    /// Creates a read from a request. `authorization` is the index of its token.
     pub fn new(authorization: u32, request: &Request<Operation>) -> Self {
         let headers: &HeaderMap = request.metadata().as_ref();
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -63,7 +63,7 @@ impl Read {
         }
     }
 
-    /// The headers of the call that describe its request.
+    /// Returns the request ID and the trace context as headers.
     pub fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for (name, value) in [(REQUEST_ID, &self.request_id), (TRACEPARENT, &self.traceparent)] {
@@ -76,7 +76,7 @@ impl Read {
 }
 
 impl BatchReadResponse {
-    /// Returns the result as a separate call would.
+    /// Converts the result to the response of a separate call.
     pub fn into_result(self) -> Result<Response<Outcome>, Status> {
         let mut metadata = MetadataMap::new();
         if let Some(rate_limit) = self.rate_limit {

@@ -1,11 +1,11 @@
 //! The vocabularies that every company starts with.
 //!
-//! Names that a company adds have IDs from [`FIRST_OWN_ID`], so the default IDs never change and are the same for everyone.
+//! Names that a company adds have IDs from [`FIRST_OWN_ID`] up. The default IDs never change, and are the same for every company.
 
-/// The lowest ID of a name that a company added.
+/// Lowest ID of a company's own names.
 pub const FIRST_OWN_ID: i32 = 1000;
 
-/// A vocabulary: the names that one field can have.
+/// A vocabulary: the names that a field can have.
 pub use crate::v1::VocabularyKind as Vocabulary;
 
 impl Vocabulary {
@@ -19,7 +19,7 @@ impl Vocabulary {
         self.as_str_name().trim_start_matches("VOCABULARY_KIND_").to_lowercase()
     }
 
-    /// Returns the names that every company starts with. The first has the ID 1.
+    /// Returns the names that every company starts with. Their IDs start at 1.
     pub const fn defaults(self) -> &'static [&'static str] {
         match self {
             Self::Unspecified => &[],
@@ -87,21 +87,21 @@ impl Vocabulary {
         }
     }
 
-    /// Returns the default name with an ID.
+    /// Returns the default name with this ID.
     pub fn default_name(self, id: i32) -> Option<&'static str> {
         usize::try_from(id).ok()?.checked_sub(1).and_then(|index| self.defaults().get(index)).copied()
     }
 
-    /// Returns the ID of a default name, compared exactly.
+    /// Returns the ID of a default name. Names must match exactly.
     pub fn default_id(self, name: &str) -> Option<i32> {
         self.defaults().iter().position(|default| *default == name).map(|index| index as i32 + 1)
     }
 }
 
-/// The number of default infraction names of each type. The names are in the order of their types.
+/// Number of default infraction names per type. The names are ordered by type.
 pub const DEFAULT_NAMES_PER_TYPE: [usize; 8] = [5, 3, 2, 3, 3, 1, 3, 1];
 
-/// Returns the type ID of a default infraction name, by its ID.
+/// Returns the type ID of the default infraction name with this ID.
 pub fn default_type_of_name(name_id: i32) -> Option<i32> {
     let (name_id, mut last) = (usize::try_from(name_id).ok().filter(|id| *id > 0)?, 0);
     let of_type = |names: usize| {
@@ -116,7 +116,7 @@ mod tests {
     use super::{DEFAULT_NAMES_PER_TYPE, Vocabulary, default_type_of_name};
 
     #[test]
-    fn every_default_name_has_a_type() {
+    fn default_infraction_names_map_to_types() {
         assert_eq!(DEFAULT_NAMES_PER_TYPE.iter().sum::<usize>(), Vocabulary::InfractionName.defaults().len());
         let type_of = |name| {
             let id = Vocabulary::InfractionName.default_id(name).and_then(default_type_of_name);

@@ -1,4 +1,4 @@
-//! Clients of the services: the generated service traits.
+//! Service clients behind the generated service traits.
 //!
 //! A local client is the service itself, without encoding. A remote client sends the same call over a [`Channel`].
 
@@ -39,7 +39,7 @@ use tonic_health::{
 
 /// Header with the number of cores that a gateway calls.
 ///
-/// Each core then counts the call as that many calls of its company.
+/// Each core counts the call that many times against the company's rate limit.
 pub const CORES: HeaderName = HeaderName::from_static("x-compliance-cores");
 
 /// The channel of a remote client.
@@ -55,9 +55,9 @@ impl<C> Channel for C where
 
 /// Wraps every call of a local service.
 ///
-/// It corresponds to a tower layer on a network.
+/// The in-process counterpart of a tower layer.
 pub trait Middleware: Send + Sync + 'static {
-    /// Makes or rejects a call. `path` is `/package.Service/Operation`.
+    /// Performs or rejects a call. `path` is `/package.Service/Operation`.
     fn call<M, R, F>(
         &self,
         path: &'static str,
@@ -75,11 +75,11 @@ pub trait Middleware: Send + Sync + 'static {
 pub struct WithMiddleware<S, M> {
     /// The service.
     pub service: Arc<S>,
-    /// The middleware of its calls.
+    /// The middleware around every call.
     pub middleware: M,
 }
 
-/// A service on a network. It implements the service trait.
+/// A remote service. It implements the service trait.
 struct Remote<C> {
     client: C,
     reads: Arc<dyn ReadRecords>,
@@ -88,11 +88,11 @@ struct Remote<C> {
 /// The clients that a gateway needs.
 #[derive(Clone)]
 pub struct Clients {
-    /// Checks of tokens.
+    /// Token checks.
     pub access: Arc<dyn AccessService>,
     /// Affiliates.
     pub affiliates: Arc<dyn AffiliateService<ListAffiliatesStream = BoxStream<ListAffiliatesResponse>>>,
-    /// Syncs of affiliates with a roster.
+    /// Affiliate syncs.
     pub syncs: Arc<dyn AffiliateSyncService>,
     /// Compliance URLs.
     pub urls: Arc<
@@ -128,7 +128,7 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Clients that share one channel, with messages of up to `max_message_size` bytes. `reads` reads single records.
+    /// Creates clients that share one channel, with messages of up to `max_message_size` bytes. `reads` serves single reads.
     pub fn remote(channel: impl Channel, max_message_size: usize, reads: Arc<dyn ReadRecords>) -> Self {
         macro_rules! remote {
             ($client:ident) => {{

@@ -6,7 +6,7 @@ pub fn numeric(alpha2: &str) -> Option<i16> {
     i16::try_from(code.numeric).ok()
 }
 
-/// Returns the alpha-2 code of a numeric code, in upper case.
+/// Returns the alpha-2 code of a numeric code, in uppercase.
 pub fn alpha2(numeric: i16) -> Option<&'static str> {
     rust_iso3166::from_numeric(u16::try_from(numeric).ok()?).map(|code| code.alpha2)
 }
@@ -16,7 +16,7 @@ pub fn name(numeric: i16) -> Option<&'static str> {
     rust_iso3166::from_numeric(u16::try_from(numeric).ok()?).map(|code| code.name)
 }
 
-/// Returns every alpha-2 code, in upper case and alphabetical order.
+/// Returns all alpha-2 codes, in uppercase and alphabetical order.
 pub fn codes() -> Vec<&'static str> {
     let mut codes = rust_iso3166::ALL_ALPHA2.to_vec();
     codes.sort_unstable();
@@ -26,7 +26,7 @@ pub fn codes() -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn codes_and_names_agree() {
+    fn country_codes_convert_both_ways() {
         assert_eq!(super::numeric("US"), Some(840));
         assert_eq!(super::numeric("de"), Some(276));
         assert_eq!(super::alpha2(276), Some("DE"));

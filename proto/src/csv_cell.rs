@@ -1,22 +1,22 @@
-//! Escapes texts in CSV cells.
+//! Escapes text in CSV cells.
 //!
-//! A spreadsheet computes a cell that begins with certain characters as a formula, which can call programs or send data.
+//! Spreadsheets evaluate a cell that begins with certain characters as a formula. A formula can run programs or send data.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// Characters that begin a formula. Spreadsheets skip a tab or a line end before a formula.
+/// Characters that begin a formula. Spreadsheets skip a tab or line break before a formula.
 const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
 
-/// Whether a string is a formula after any number of apostrophes.
+/// Returns whether a string is a formula, ignoring leading apostrophes.
 fn is_formula(text: &str) -> bool {
     text.trim_start_matches('\'').starts_with(FORMULA)
 }
 
-/// Escapes a text for a cell. An apostrophe before a formula makes a spreadsheet show it as text.
+/// Escapes text for a cell. A leading apostrophe makes spreadsheets show a formula as text.
 ///
-/// Texts that look like an escaped formula also get an apostrophe, so [`text`] restores every text.
+/// Text that looks like an escaped formula also gets an apostrophe, so [`text`] restores it exactly.
 pub fn cell(text: &str) -> Cow<'_, str> {
     if is_formula(text) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
 }
@@ -29,28 +29,28 @@ pub fn text(cell: &str) -> &str {
     }
 }
 
-/// How strings become cells. A file does not say how it was written, so its reader must know.
+/// How strings become cells. Files do not record this choice, so readers must know it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Escape {
-    /// For spreadsheets: an apostrophe before a formula.
+    /// For spreadsheets: formulas get a leading apostrophe.
     #[default]
     Formulas,
-    /// For programs: cells are the texts.
+    /// For programs: cells contain the text unchanged.
     None,
 }
 
 impl Escape {
-    /// The cell of a text.
+    /// Converts text to a cell.
     pub fn cell(self, text: &str) -> Cow<'_, str> {
         if self == Self::None { Cow::Borrowed(text) } else { cell(text) }
     }
 
-    /// The text of a cell.
+    /// Converts a cell to text.
     pub fn text(self, cell: &str) -> &str {
         if self == Self::None { cell } else { text(cell) }
     }
 
-    /// The cell of a field. It is empty if the field is absent, and JSON for lists and objects.
+    /// Converts a JSON value to a cell: empty if absent, and JSON for lists and objects.
     pub fn of_json(self, value: Option<&Value>) -> Cow<'_, str> {
         match value {
             None | Some(Value::Null) => Cow::Borrowed(""),
@@ -64,9 +64,9 @@ impl Escape {
 mod tests {
     use super::{Escape, cell, text};
 
-    /// Tries every text of up to five characters that are special to spreadsheets, to CSV or to this module.
+    /// Tries all strings of up to five characters that are special to spreadsheets, CSV or this module.
     #[test]
-    fn every_text_is_read_back() {
+    fn escaped_cells_round_trip() {
         let characters = ["'", "=", "@", "\"", ",", "\r", "\n", "\t", " ", "\u{feff}", "a"];
         let mut texts = vec![String::new()];
         let mut last = 0..1;
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn formulas_become_texts_and_are_read_back() {
+    fn formulas_are_escaped_and_restored() {
         for formula in ["=1+1", "+49 30 1", "-5", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "=", "'=1", "''+1"] {
             assert_eq!(cell(formula), format!("'{formula}"));
             assert_eq!(text(&cell(formula)), formula);
@@ -94,7 +94,7 @@ mod tests {
         for plain in ["", "a", "'", "''", "'t Hooft", "1-1", " =1", "a=b", "\u{ff1d}1", "{\"a\":1}", "[]"] {
             assert_eq!((cell(plain).as_ref(), text(plain)), (plain, plain));
         }
-        // Formulas of other files are read as they are.
+        // Unescaped formulas from other files stay unchanged.
         assert_eq!((text("=1"), text("+49 30 1")), ("=1", "+49 30 1"));
     }
 }

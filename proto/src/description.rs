@@ -1,7 +1,6 @@
-//! Messages as data: their fields with the comments, types and rules from `proto/`.
+//! Messages as data: fields with their comments, types and rules from `proto/`.
 //!
-//! Requests are checked and measured with these descriptions. The documentation is generated from them, so it matches the
-//! service.
+//! The service checks and measures requests with these descriptions. The documentation is generated from them, so both always match.
 
 use crate::v1::{Format, ItemCodes};
 
@@ -14,7 +13,7 @@ pub struct Message {
     pub doc: &'static str,
     /// Size of the Rust type, in bytes.
     pub size: usize,
-    /// The fields, in the order of declaration.
+    /// The fields, in declaration order.
     pub fields: &'static [Field],
 }
 
@@ -34,9 +33,9 @@ pub struct Field {
     pub is_list: bool,
     /// Whether the field can be absent: null in JSON.
     pub may_be_absent: bool,
-    /// Name of the [`crate::json`] function that writes the field. Empty for serde's own form, `omitted` if JSON omits the field.
+    /// Name of the [`crate::json`] function that serializes the field. Empty for serde's default, `omitted` if JSON omits the field.
     pub form: &'static str,
-    /// Other headings of the field in files. The first one is its label.
+    /// Alternative headings in files. The first is the field's label.
     pub headings: &'static [&'static str],
     pub required: bool,
     pub max_chars: Option<usize>,
@@ -54,13 +53,13 @@ pub struct Field {
 /// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// A text.
+    /// A string.
     Text,
     /// An integer with this number of bits.
     Integer(u32),
     /// A flag.
     Flag,
-    /// An enum value, by number and name in queries. It omits the value for "unspecified".
+    /// An enum: the number and query name of each value except "unspecified".
     Choice(&'static [(i32, &'static str)]),
     /// A message.
     Message(&'static Message),
@@ -69,7 +68,7 @@ pub enum Kind {
 impl Message {
     /// Returns the description of a message, by name.
     ///
-    /// `None` unless a request contains the message or partners receive it.
+    /// Only messages in requests and partner responses have descriptions.
     pub fn of(name: &str) -> Option<&'static Self> {
         ALL.iter().copied().find(|message| message.name == name)
     }
@@ -79,7 +78,7 @@ impl Message {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Returns all field names, in the order of declaration.
+    /// Returns all field names, in declaration order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.fields.iter().map(|field| field.name)
     }
@@ -101,7 +100,7 @@ mod tests {
     use crate::v1::{Reason, ResultCode};
 
     #[test]
-    fn everything_has_a_comment() {
+    fn messages_fields_and_reasons_have_comments() {
         for message in ALL.iter().filter(|message| !["FieldMask", "Timestamp"].contains(&message.name)) {
             assert!(!message.doc.is_empty(), "{}", message.name);
             for field in message.fields {
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_have_their_declared_types_and_rules() {
+    fn descriptions_match_proto_types_and_rules() {
         let input = Message::of("AffiliateInput").unwrap();
         let country = input.field("country").unwrap();
         assert_eq!((country.kind, country.exact_chars, country.may_be_absent), (Kind::Text, Some(2), true));

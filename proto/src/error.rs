@@ -16,7 +16,7 @@ pub struct Meaning {
     pub result: ResultCode,
 }
 
-/// The table of errors.
+/// Returns the codes that report a reason.
 pub const fn meaning(reason: Reason) -> Meaning {
     use http::StatusCode as Http;
     use tonic::Code as Grpc;
@@ -66,28 +66,28 @@ pub const fn meaning(reason: Reason) -> Meaning {
     Meaning { grpc, http, result }
 }
 
-/// An error for callers of either layer. It never contains the text of a driver or a panic.
+/// An error for callers of either layer. It never contains the message of a driver or a panic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
     /// Why the call failed.
     pub reason: Reason,
-    /// A sentence for people.
+    /// Human-readable message.
     pub message: String,
-    /// Metadata for programs, as names and values.
+    /// Machine-readable metadata, as names and values.
     pub metadata: Vec<(&'static str, String)>,
-    /// The violations of the request, for [`Reason::InvalidFields`]. It contains only the first of many violations.
+    /// Violations of the request, for [`Reason::InvalidFields`]. A long list is truncated.
     pub violations: Violations,
     /// When to retry.
     pub retry_after: Option<Duration>,
 }
 
 impl Error {
-    /// An error with this sentence.
+    /// Creates an error with this message.
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         Self { reason, message: message.into(), metadata: Vec::new(), violations: Violations::new(), retry_after: None }
     }
 
-    /// Adds metadata for programs.
+    /// Adds machine-readable metadata.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl ToString) -> Self {
         self.metadata.push((name, value.to_string()));
@@ -101,13 +101,13 @@ impl Error {
         self
     }
 
-    /// Request fields are invalid.
+    /// Returns the error for invalid request fields.
     pub fn invalid(violations: Violations) -> Self {
         let summary = violations.summary();
         Self { violations, ..Self::new(Reason::InvalidFields, summary) }
     }
 
-    /// The company has no affiliate with this ID.
+    /// Returns the error for an unknown affiliate ID.
     ///
     /// `id` is the text that the caller sent.
     pub fn affiliate_not_found(id: impl ToString) -> Self {
@@ -115,27 +115,27 @@ impl Error {
         Self::new(Reason::AffiliateNotFound, affiliate_not_found_text(&id)).with("affiliate_id", id)
     }
 
-    /// The company has no URL with this ID.
+    /// Returns the error for an unknown URL ID.
     pub fn url_not_found(id: impl ToString) -> Self {
         Self::new(Reason::UrlNotFound, "URL not found.").with("url_id", id)
     }
 
-    /// The company has no case with this ID.
+    /// Returns the error for an unknown case ID.
     pub fn case_not_found(id: impl ToString) -> Self {
         Self::new(Reason::CaseNotFound, "Case not found.").with("case_id", id)
     }
 
-    /// The company has no webhook with this ID.
+    /// Returns the error for an unknown webhook ID.
     pub fn webhook_not_found(id: impl ToString) -> Self {
         Self::new(Reason::WebhookNotFound, "Webhook not found.").with("webhook_id", id)
     }
 
-    /// The record has another etag. `name` is the name of its ID, such as `affiliate_id`.
+    /// Returns the error for an etag mismatch. `name` is the name of the record's ID, such as `affiliate_id`.
     pub fn etag_mismatch(name: &'static str, id: i64, etag: &str) -> Self {
         Self::new(Reason::EtagMismatch, RECORD_CHANGED).with(name, id).with("etag", etag)
     }
 
-    /// Changes after the position are not available. Changes from `dropped` to `last` are.
+    /// Returns the error for a position that is gone. Changes after `dropped`, up to `last`, are available.
     pub fn position_gone(position: i64, dropped: i64, last: i64) -> Self {
         let message = format!(
             "Changes after position {position} are not available. You can read changes after position {dropped}, up to {last}."
@@ -143,7 +143,7 @@ impl Error {
         Self::new(Reason::PositionGone, message).with("dropped_position", dropped).with("last_position", last)
     }
 
-    /// A restore lost the position. Positions up to `kept` and after `restored` exist.
+    /// Returns the error for a position lost in a restore. Positions up to `kept` and after `restored` exist.
     pub fn position_restored(position: i64, kept: i64, restored: i64) -> Self {
         let message = format!(
             "Position {position} is lost: the database was restored, or a standby took over. Read all records again, then the changes \
@@ -152,17 +152,17 @@ impl Error {
         Self::new(Reason::PositionRestored, message).with("kept_position", kept).with(RESTORED_POSITION, restored)
     }
 
-    /// Whether a reader of changes cannot continue from its position.
+    /// Returns whether a client cannot continue reading changes from its position.
     pub fn is_of_position(&self) -> bool {
         matches!(self.reason, Reason::PositionGone | Reason::PositionRestored)
     }
 
-    /// The affiliate has too many records or changes for one erasure.
+    /// Returns the error for an affiliate with too many records or changes for one erasure.
     pub fn erasure_too_large(id: i64) -> Self {
         Self::new(Reason::FailedPrecondition, ERASURE_TOO_LARGE).with("affiliate_id", id)
     }
 
-    /// More than `max_absent` absent affiliates would get a status.
+    /// Returns the error for a sync that would change more than `max_absent` absent affiliates.
     pub fn too_many_absent(absent: i64, max_absent: i64, status: &str) -> Self {
         let message = format!(
             "The sync would set {absent} absent affiliates to {status}, and max_absent allows {max_absent}. None was changed. If \
@@ -171,97 +171,97 @@ impl Error {
         Self::new(Reason::FailedPrecondition, message).with("absent", absent).with("max_absent", max_absent)
     }
 
-    /// The token lacks a scope.
+    /// Returns the error for a token that lacks a scope.
     pub fn scope_missing(scope: &str) -> Self {
         let message = format!("The operation needs a token with the scope {scope}.");
         Self::new(Reason::ScopeMissing, message).with("scope", scope)
     }
 
-    /// The company already has an affiliate with this name.
+    /// Returns the error for an affiliate name that is already taken.
     ///
-    /// `holder` is the affiliate with the name, if known.
+    /// `holder` is the ID of the affiliate with this name, if known.
     pub fn affiliate_name_exists(client_affiliate_id: &str, holder: Option<i64>) -> Self {
         let message = name_exists_text(holder);
         Self::new(Reason::AffiliateNameExists, message).with("client_affiliate_id", client_affiliate_id)
     }
 
-    /// Something went wrong inside the service. The log has the details.
+    /// Returns the error for an internal failure. The log has the details.
     pub fn internal() -> Self {
         Self::new(Reason::Internal, SERVER_ERROR)
     }
 
-    /// The response did not arrive in time.
+    /// Returns the error for a response that did not arrive in time.
     pub fn deadline_exceeded() -> Self {
         Self::new(Reason::DeadlineExceeded, "The request took too long. Please try again.")
     }
 
-    /// The database cannot be reached.
+    /// Returns the error for an unreachable database.
     pub fn database_unavailable() -> Self {
         Self::new(Reason::DatabaseUnavailable, UNAVAILABLE).retry_after(Duration::from_secs(1))
     }
 
-    /// The core service cannot be reached.
+    /// Returns the error for an unreachable core.
     pub fn core_unavailable() -> Self {
         Self::new(Reason::CoreUnavailable, UNAVAILABLE).retry_after(Duration::from_secs(1))
     }
 
-    /// The service is overloaded.
+    /// Returns the error for an overloaded service.
     pub fn overloaded() -> Self {
         Self::new(Reason::Overloaded, UNAVAILABLE).retry_after(Duration::from_secs(1))
     }
 
-    /// The body is larger than the service accepts.
+    /// Returns the error for a body that is too large.
     pub fn body_too_large() -> Self {
         Self::new(Reason::BodyTooLarge, "The request body is too large.")
     }
 
-    /// The body's encoding is not supported.
+    /// Returns the error for an unsupported body encoding.
     pub fn encoding_unsupported() -> Self {
         Self::new(Reason::EncodingUnsupported, "The Content-Encoding of the body must be gzip or absent.")
     }
 
-    /// The `Expect` header is not supported.
+    /// Returns the error for an unsupported `Expect` header.
     pub fn expectation_failed() -> Self {
         Self::new(Reason::ExpectationFailed, "The Expect header must be 100-continue.")
     }
 
-    /// The request does not name exactly one host.
+    /// Returns the error for a request without exactly one host.
     pub fn host_invalid() -> Self {
         Self::new(Reason::HostInvalid, "The request must have exactly one Host header.")
     }
 
-    /// Nothing is served at the path.
+    /// Returns the error for an unknown path.
     pub fn unknown_path() -> Self {
         Self::new(Reason::UnknownPath, "Nothing is served at this path.")
     }
 
-    /// The company uses all of its memory, calls or streams.
+    /// Returns the error for a company that has used up its memory, calls or streams.
     pub fn too_many_concurrent_requests() -> Self {
         Self::new(Reason::RateLimited, "Too many requests at the same time. Please wait before trying again.")
             .retry_after(Duration::from_secs(1))
     }
 }
 
-/// Metadata with the position after which a restored database continues.
+/// Metadata key for the position after which a restored database continues.
 pub const RESTORED_POSITION: &str = "restored_position";
 
-/// The fixed sentence for server errors.
+/// Fixed message for server errors.
 pub const SERVER_ERROR: &str = "Unexpected server error. Please contact the server administrator.";
-/// The sentence for a temporarily unavailable service.
+/// Message for a temporarily unavailable service.
 pub const UNAVAILABLE: &str = "The service is temporarily unavailable. Please try again later.";
-/// The sentence for an etag that does not match.
+/// Message for an etag mismatch.
 pub const RECORD_CHANGED: &str = "The record has changed since it was read. Read it again before you change it.";
 
-/// The sentence for an affiliate that only the operator can erase.
+/// Message for an affiliate that only the operator can erase.
 const ERASURE_TOO_LARGE: &str = "The affiliate has too many records or changes for one request. Ask the service operator to run `compliance erase`.";
 
-/// The sentence for an affiliate name that is taken, with the ID of the affiliate that has it.
+/// Returns the message for a taken affiliate name, with the ID of its holder if known.
 pub fn name_exists_text(holder: Option<i64>) -> String {
     let exists = "An affiliate with this name already exists.";
     holder.map_or_else(|| exists.to_owned(), |id| format!("{exists} Its ID is {id}."))
 }
 
-/// The sentence for an unknown affiliate ID.
+/// Returns the message for an unknown affiliate ID.
 pub fn affiliate_not_found_text(id: &str) -> String {
     format!("No affiliate was found for the provided affiliate ID {id}.")
 }
@@ -271,7 +271,7 @@ mod tests {
     use super::{Reason, ResultCode, meaning};
 
     #[test]
-    fn every_reason_has_an_error_on_both_layers() {
+    fn every_reason_maps_to_grpc_and_http_errors() {
         for number in 1.. {
             let Ok(reason) = Reason::try_from(number) else { break };
             let meaning = meaning(reason);

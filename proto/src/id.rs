@@ -1,4 +1,4 @@
-//! IDs of records.
+//! Record IDs.
 
-/// The largest ID, 2^53 − 1. Every JSON reader represents integers up to this one exactly.
+/// Largest ID, 2^53 − 1. Every JSON parser represents integers up to this value exactly.
 pub const MAX_ID: i64 = (1 << 53) - 1;

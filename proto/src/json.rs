@@ -1,4 +1,4 @@
-//! JSON forms of the interface that differ from serde's own.
+//! JSON formats that differ from serde's defaults.
 //!
 //! [`lines`] writes JSON on one line, and [`records`] reads records from files.
 
@@ -11,22 +11,22 @@ use time::{OffsetDateTime, macros::format_description};
 
 use crate::{catalogue::Vocabulary, v1::SyncOutcome};
 
-/// `YYYY-MM-DD HH:MM:SS`, UTC; null when absent.
+/// Writes `YYYY-MM-DD HH:MM:SS` in UTC, or null if absent.
 #[expect(clippy::ref_option, reason = "serde passes fields by reference")]
 pub(crate) fn datetime<S: Serializer>(value: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
     value.as_ref().and_then(datetime_text).serialize(serializer)
 }
 
-/// Formats a timestamp as `YYYY-MM-DD HH:MM:SS`, UTC.
+/// Formats a timestamp as `YYYY-MM-DD HH:MM:SS` in UTC.
 ///
-/// Only for the years 0 to 9999.
+/// Returns `None` outside the years 0 to 9999.
 pub fn datetime_text(value: &Timestamp) -> Option<String> {
     let timestamp = OffsetDateTime::from_unix_timestamp(value.seconds).ok()?;
     let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
     timestamp.format(&format).ok().filter(|text| text.len() == 19)
 }
 
-/// `yes` or `no`; null when absent.
+/// Writes `yes` or `no`, or null if absent.
 pub(crate) fn yes_no<S: Serializer>(
     value: &(impl Copy + Into<Option<bool>>),
     serializer: S,
@@ -34,23 +34,23 @@ pub(crate) fn yes_no<S: Serializer>(
     (*value).into().map(|value| if value { "yes" } else { "no" }).serialize(serializer)
 }
 
-/// A result code as a text: `1020`.
+/// Writes a result code as a string, such as `1020`.
 pub(crate) fn result_code<S: Serializer>(value: &i32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(value)
 }
 
-/// `created`, `updated`, `unchanged` or `refused`.
+/// Writes `created`, `updated`, `unchanged` or `refused`.
 pub(crate) fn sync_outcome<S: Serializer>(value: &i32, serializer: S) -> Result<S::Ok, S::Error> {
     let name = SyncOutcome::try_from(*value).unwrap_or_default().as_str_name();
     name.trim_start_matches("SYNC_OUTCOME_").to_lowercase().serialize(serializer)
 }
 
-/// `case_status`, `url_incident_status` and so on.
+/// Writes a vocabulary's key, such as `case_status`.
 pub(crate) fn vocabulary<S: Serializer>(value: &i32, serializer: S) -> Result<S::Ok, S::Error> {
     Vocabulary::try_from(*value).unwrap_or_default().key().serialize(serializer)
 }
 
-/// `url`, `form`, `display ad` or `paid search ad`.
+/// Writes `url`, `form`, `display ad` or `paid search ad`.
 pub(crate) fn incident_type<S: Serializer>(value: &i32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(Vocabulary::IncidentType.default_name(*value).unwrap_or_default())
 }

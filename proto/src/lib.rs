@@ -1,7 +1,7 @@
 //! The contract of the Affiliate Compliance Service, shared by both layers.
 //!
-//! It holds the messages and services compiled from `proto/`, the field rules, the error table, tokens and vocabularies.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
+//! Contains the messages and services compiled from `proto/`, the field rules, the error table, tokens and vocabularies.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "a task ends with its test"))]
 
 pub mod batch_read;
 pub mod catalogue;
@@ -29,7 +29,7 @@ pub mod token;
     unreachable_pub,
     clippy::pedantic,
     clippy::doc_lazy_continuation,
-    reason = "generated: the generators add items without comments"
+    reason = "generated code has items without comments"
 )]
 pub mod v1;
 pub mod wire;
@@ -50,7 +50,7 @@ mod tests {
     use sha2::{Digest as _, Sha256};
 
     #[test]
-    fn the_numbers_of_options_follow_from_their_names() {
+    fn option_numbers_derive_from_their_names() {
         let pool = DescriptorPool::decode(super::FILE_DESCRIPTOR_SET).unwrap();
         let options: Vec<_> = pool.all_extensions().filter(|option| option.package_name() == "compliance.v1").collect();
         assert!(options.len() >= 3, "{options:?}");

@@ -1,4 +1,4 @@
-//! Records: messages whose fields are columns of a table, according to the options in `storage.proto`.
+//! Records: messages whose fields map to table columns, as declared by the options in `storage.proto`.
 
 mod field;
 mod field_set;

@@ -1,6 +1,6 @@
 //! Checks requests against the field rules in `proto/`.
 //!
-//! The build generates a [`Check`] for every request. It calls the [`Checker`].
+//! The build script generates a [`Check`] implementation for every request.
 
 mod formats;
 mod violations;
@@ -20,14 +20,14 @@ use crate::{
 
 /// A message with field rules.
 pub trait Check {
-    /// The fields with their rules.
+    /// Description of the message, with its field rules.
     const MESSAGE: &'static Message;
 
     /// Passes every field to the checker.
     fn check(&self, checker: &mut Checker);
 }
 
-/// Checks a request. Returns every violation, in the order of items and fields.
+/// Checks a request, and returns all violations, ordered by item and field.
 pub fn check(request: &impl Check) -> Violations {
     let mut checker = Checker::default();
     request.check(&mut checker);
@@ -42,19 +42,17 @@ pub fn check_element(name: &str, index: usize, element: &impl Check) -> Violatio
 }
 
 /// A violation that fails only its list item.
-///
-/// It has the result codes of the rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemFailure {
     /// The field that violates its rule.
     pub field: &'static str,
     /// The result codes of the rule.
     pub codes: ItemCodes,
-    /// A sentence for partners.
+    /// Message for partners.
     pub message: String,
 }
 
-/// Finds the violation that fails only this list item. [`check`] finds violations that reject the whole request.
+/// Returns the violation that fails only this list item. [`check`] returns violations that reject the whole request.
 pub fn item_failure<R: Record + Check>(item: &R) -> Option<ItemFailure> {
     R::MESSAGE.fields.iter().find_map(|field| {
         let codes = field.item_codes?;
@@ -80,17 +78,17 @@ pub struct Checker {
     item: u32,
     /// If set, only these fields are checked.
     mask: Option<Vec<String>>,
-    /// Absent required fields are not violations: an update sends only what it changes.
+    /// If set, required fields can be absent: an update sends only the fields that it changes.
     changes_only: bool,
 }
 
 impl Checker {
-    /// Whether the field is checked.
+    /// Returns whether the field is checked.
     pub fn checks(&self, field: &Field) -> bool {
         self.mask.as_ref().is_none_or(|mask| mask.iter().any(|path| path == field.name))
     }
 
-    /// Checks a string with this name in its path. An empty string is absent, unless the field is an element's entry.
+    /// Checks a string, reported under `name`. An empty string counts as absent, unless the field is an element's entry.
     pub fn text(&mut self, name: &str, field: &Field, value: Option<&str>) {
         let Some(text) = value.filter(|text| !text.is_empty() || field.entry) else {
             return match value {
@@ -104,7 +102,7 @@ impl Checker {
             return self.must(name, field, "is required");
         }
         if text.contains('\0') {
-            // The database cannot store it.
+            // PostgreSQL cannot store this character.
             return self.must(name, field, "must not contain the character U+0000");
         }
         let chars = text.chars().count();
@@ -127,21 +125,21 @@ impl Checker {
         }
     }
 
-    /// Checks that a text is present. `with` ends the message: it names the field that needs the text.
+    /// Checks that a string is present. `with` ends the message, and names the field that needs the string.
     pub fn needs(&mut self, field: &Field, value: Option<&str>, with: &str) {
         if value.is_none_or(str::is_empty) {
             self.must(field.name, field, format_args!("is required{with}"));
         }
     }
 
-    /// Checks the number of elements of a list.
+    /// Checks the length of a list.
     pub fn items(&mut self, field: &Field, items: usize) {
         if let Some(most) = field.max_items.filter(|most| items > *most && self.checks(field)) {
             self.violated(field.name, field, |label| violations::too_many_items(label, most));
         }
     }
 
-    /// Checks the length of a list with separately checked items.
+    /// Checks the length of a list whose items are checked separately.
     pub fn items_alone(&mut self, field: &Field, items: usize) {
         if items == 0 && self.checks(field) {
             return self.absent(field);
@@ -193,7 +191,7 @@ impl Checker {
         }
     }
 
-    /// Checks each message of a list, at the path `<name>.<index>`.
+    /// Checks each message in a list, at the path `<name>.<index>`.
     pub fn list<M: Check>(&mut self, field: &Field, values: &[M]) {
         if !self.checks(field) {
             return;
@@ -229,7 +227,7 @@ impl Checker {
         }
     }
 
-    /// Checks the fields that a mask names. Without a mask, it checks all fields with a value.
+    /// Checks the fields named by a mask. Without a mask, checks all fields with a value.
     pub fn masked<M: Check + Default>(&mut self, mask: Option<&FieldMask>, value: Option<&M>) {
         let Some(mask) = mask else {
             let outer = std::mem::replace(&mut self.changes_only, true);
@@ -254,14 +252,14 @@ impl Checker {
         let outer = self.prefix.len();
         // Writing to a String cannot fail.
         let _ = write!(self.prefix, "{name}.");
-        // The mask names only fields of the outer message.
+        // The mask applies only to the outer message.
         let (changes_only, mask) = (std::mem::take(&mut self.changes_only), self.mask.take());
         check(self);
         (self.changes_only, self.mask) = (changes_only, mask);
         self.prefix.truncate(outer);
     }
 
-    /// Reports an absent field if it is required.
+    /// Reports an absent required field.
     fn absent(&mut self, field: &Field) {
         if field.required && !self.changes_only {
             self.must(field.name, field, "is required");
@@ -282,7 +280,7 @@ impl Checker {
     }
 }
 
-/// The message for a value that is not one of these.
+/// Returns the message for a value outside the allowed set.
 pub fn not_one_of(label: &str, allowed: &[&str]) -> String {
     format!("{} It must be one of: {}.", formats::unknown(label), allowed.join(", "))
 }
@@ -296,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn violations_of_items_are_reported_in_order() {
+    fn item_violations_are_reported_in_order() {
         let request = v1::BatchCreateAffiliatesRequest {
             affiliates: vec![
                 v1::AffiliateInput {
@@ -332,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_country_rejects_only_a_single_request() {
+    fn unknown_country_rejects_only_single_requests() {
         let affiliate = v1::AffiliateInput {
             client_affiliate_id: Some("A-1".into()),
             affiliate_name: Some("One".into()),
@@ -358,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_distinguishes_cleared_from_absent() {
+    fn update_mask_separates_cleared_from_absent_fields() {
         let update = |paths: &[&str]| v1::UpdateAffiliateRequest {
             update: Some(v1::AffiliateUpdate {
                 id: Some(1),
@@ -373,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn masked_nested_messages_are_checked_whole() {
+    fn masked_nested_messages_are_fully_checked() {
         let review = |paths: Option<&[&str]>| v1::ReviewUrlRequest {
             id: 1,
             review: Some(v1::UrlReview {
@@ -395,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_entries_are_reported_at_their_element() {
+    fn missing_url_is_reported_at_its_element() {
         let request = v1::AddComplianceUrlsRequest {
             urls: vec![
                 v1::UrlInput { url: None },
@@ -415,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_needed_field_is_reported_with_other_violations() {
+    fn conditionally_required_fields_are_reported() {
         let search = v1::SearchChangesRequest { id: Some(1), limit: Some(0), ..Default::default() };
         let expected = [
             ("resource".to_owned(), "The resource field is required with id.".to_owned()),
@@ -431,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_a_range() {
+    fn out_of_range_numbers_are_reported() {
         let request = v1::ListComplianceUrlsRequest { per_page: Some(201), ..Default::default() };
         assert_eq!(messages(&request)[0].1, "The per page field must be between 1 and 200.");
     }

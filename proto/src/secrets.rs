@@ -1,10 +1,10 @@
-//! Values with secrets, which `Debug` and `Display` omit.
+//! Values whose secrets `Debug` and `Display` omit.
 
 use std::fmt;
 
 use crate::v1::{CreateWebhookResponse, RotateWebhookSecretResponse};
 
-/// A URL from a setting. `Display` and `Debug` omit user, password, query and fragment, which can be secret.
+/// A configured URL. `Display` and `Debug` omit the parts that can be secret: user, password, query and fragment.
 #[derive(Clone)]
 pub struct PrivateUrl(String);
 
@@ -30,7 +30,7 @@ impl fmt::Display for PrivateUrl {
             Ok(url) if url.has_host() => {
                 write!(f, "{}://{}", url.scheme(), &url[url::Position::BeforeHost..url::Position::AfterPath])
             }
-            // The password could be any part of it.
+            // Any part of this text could be the password.
             _ => f.write_str("…"),
         }
     }
@@ -59,7 +59,7 @@ mod tests {
     use super::PrivateUrl;
 
     #[test]
-    fn secrets_are_not_shown() {
+    fn private_urls_hide_secrets() {
         let urls = [
             ("https://user:hidden@keys.example:8443/a/b?token=hidden#hidden", "https://keys.example:8443/a/b"),
             ("https://hidden@keys.example", "https://keys.example/"),

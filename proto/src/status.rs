@@ -13,15 +13,15 @@ use crate::{
 /// The `domain` of every ErrorInfo.
 const DOMAIN: &str = "compliance.v1";
 
-/// Metadata key for the number of violations if the details omit some.
+/// Metadata key for the total number of violations, set if the details omit some.
 const VIOLATIONS_TOTAL: &str = "violations_total";
 
 /// Maximum size of violations in a status, in bytes.
 ///
-/// Details are sent in a header, and clients accept headers of 8 KiB by default.
+/// gRPC sends details in a header, and clients accept headers of up to 8 KiB by default.
 pub const MAX_VIOLATION_BYTES: usize = 4096;
 
-/// Returns whether a status can have all of these violations.
+/// Returns whether a status can hold all of these violations.
 pub fn has_all(violations: &Violations) -> bool {
     violations.iter().map(size).sum::<usize>() <= MAX_VIOLATION_BYTES
 }
@@ -53,10 +53,10 @@ impl From<Error> for Status {
 }
 
 impl From<&Status> for Error {
-    /// Reads what [`Status::from`] wrote.
+    /// Restores an error from the status that [`Status::from`] created.
     ///
-    /// For a status without our `ErrorInfo`, only the code counts, because its text can come from anywhere. A status with a
-    /// source comes from the transport, after the connection broke.
+    /// Without our `ErrorInfo`, only the code counts, because the message can come from anywhere. A status with a source comes from the
+    /// transport, after the connection broke.
     fn from(status: &Status) -> Self {
         if status.source().is_some() && !matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled) {
             return Self::core_unavailable();
@@ -77,7 +77,7 @@ impl From<&Status> for Error {
         }
         let total = details.error_info().and_then(|info| info.metadata.get(VIOLATIONS_TOTAL)?.parse().ok());
         error.violations.total = total.unwrap_or(error.violations.len());
-        // Only metadata that partners receive.
+        // Keep only the metadata that partners receive.
         for name in ["client_affiliate_id", "case_id", "field", "fields", RESTORED_POSITION] {
             if let Some(value) = details.error_info().and_then(|info| info.metadata.get(name)) {
                 error.metadata.push((name, value.clone()));
@@ -92,7 +92,7 @@ impl Error {
     fn from_code(code: Code) -> Self {
         match code {
             Code::Unavailable => Self::core_unavailable(),
-            // Transports report their own deadline as cancelled.
+            // Transports report their own deadline as a cancellation.
             Code::DeadlineExceeded | Code::Cancelled => Self::deadline_exceeded(),
             Code::ResourceExhausted => Self::overloaded(),
             Code::Unauthenticated => Self::new(Reason::TokenInvalid, "The bearer token was not accepted."),
@@ -109,14 +109,14 @@ mod tests {
     use crate::rules::Violations;
 
     #[test]
-    fn an_error_becomes_a_status_and_back() {
+    fn errors_round_trip_through_grpc_status() {
         let sent = Error::affiliate_not_found(7).retry_after(Duration::from_secs(3));
         let read = Error::from(&Status::from(sent.clone()));
         assert_eq!((read.reason, &read.message, read.retry_after), (sent.reason, &sent.message, sent.retry_after));
     }
 
     #[test]
-    fn sent_violations_have_the_total() {
+    fn status_carries_total_violation_count() {
         let mut violations = Violations::new();
         for item in 0..10_000 {
             violations.push((item, 20), || (format!("affiliates.{item}.zip"), "Too long.".into()));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_status_texts_stay_hidden() {
+    fn foreign_status_messages_are_hidden() {
         let read = Error::from(&Status::internal("relation \"affiliates\" does not exist"));
         assert_eq!((read.reason, read.message.as_str()), (Reason::Internal, super::SERVER_ERROR));
     }

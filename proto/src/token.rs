@@ -19,12 +19,12 @@ pub use keys::{Fetch, KeyError, KeySource, Secret, SecretError};
 pub use rules::{COMPANY_CLAIM, ClaimRules, PERSON_CLAIM};
 pub use verifier::{VerifiedToken, Verifier};
 
-/// Issues a token that [`Verifier`]s with the same secret accept (HS256).
+/// Issues an HS256 token that a [`Verifier`] with the same secret accepts.
 pub fn issue(secret: &Secret, claims: &Claims) -> Result<String, jsonwebtoken::errors::Error> {
     issue_for(secret, claims, COMPANY_CLAIM)
 }
 
-/// Issues a token with the company in another claim.
+/// Issues a token with the company ID in the claim `company`.
 pub fn issue_for(secret: &Secret, claims: &Claims, company: &str) -> Result<String, jsonwebtoken::errors::Error> {
     let mut claims = serde_json::to_value(claims)?;
     if let Some(id) = claims.as_object_mut().and_then(|claims| claims.remove(COMPANY_CLAIM)) {

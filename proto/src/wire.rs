@@ -1,4 +1,4 @@
-//! Operations, and the headers that travel with their calls.
+//! Operations, and the headers of their calls.
 
 mod measure;
 
@@ -17,9 +17,9 @@ pub const RATE_LIMIT: [HeaderName; 3] = [
     HeaderName::from_static("x-ratelimit-reset"),
 ];
 
-/// A request with a number of items.
+/// A request whose items can be counted.
 pub trait Items {
-    /// Returns the number of list elements, as [`Measure::items`] counts them.
+    /// Returns the number of list elements, counted like [`Measure::items`].
     fn items(&self) -> usize;
 }
 
@@ -46,19 +46,19 @@ pub struct Operation {
     pub work: Work,
 }
 
-/// Who may call an operation.
+/// Who can call an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authorization {
     /// Every caller.
     Open,
     /// Callers with a valid token.
     Token,
-    /// Callers with a valid token that has one of these scopes. The first is the scope of the service.
+    /// Callers with a valid token that has one of these scopes. The first is the service's scope.
     Scope(&'static [&'static str]),
 }
 
 impl Operation {
-    /// Returns the operation at a path. `None` for other contracts, such as reflection.
+    /// Returns the operation at a path, or `None` for other services such as reflection.
     pub fn at(path: &str) -> Option<&'static Self> {
         Self::ALL.binary_search_by_key(&path, |operation| operation.path).ok().map(|index| &Self::ALL[index])
     }
@@ -85,7 +85,7 @@ pub fn grpc_timeout(headers: &HeaderMap) -> Option<Duration> {
     timeout_of_text(headers.get("grpc-timeout")?.to_str().ok()?)
 }
 
-/// Reads up to eight digits and a unit.
+/// Parses a timeout: up to eight digits and a unit.
 fn timeout_of_text(text: &str) -> Option<Duration> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     if number.is_empty() || number.len() > 8 || !number.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -111,7 +111,7 @@ mod tests {
 
     /// Gateways retry reads.
     #[test]
-    fn operations_that_read_are_marked() {
+    fn read_operations_are_marked() {
         let reads =
             ["Get", "BatchGet", "List", "Search", "Export", "Check", "BatchRead", "StreamComplianceUrls", "Watch"];
         for Operation { path, is_read, .. } in Operation::ALL {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_are_found_by_their_paths() {
+    fn operations_are_found_by_path() {
         for operation in Operation::ALL {
             assert_eq!(Operation::at(operation.path).unwrap().path, operation.path);
         }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn timeouts_are_read_as_grpc_writes_them() {
+    fn grpc_timeouts_are_parsed() {
         assert_eq!(timeout_of_text("250m"), Some(Duration::from_millis(250)));
         assert_eq!(timeout_of_text("2S"), Some(Duration::from_secs(2)));
         for wrong in ["", "S", "5", "-1S", "123456789S", "5x", "5é"] {

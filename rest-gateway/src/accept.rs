@@ -1,4 +1,4 @@
-//! The response format that a client accepts: the header `Accept`.
+//! Response formats, from the `Accept` header.
 
 use axum::response::Response;
 use compliance_api::csv_cell::Escape;
@@ -7,7 +7,7 @@ use http::{
     header::{ACCEPT, VARY},
 };
 
-/// A format of lists.
+/// A list format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Format {
     /// The JSON envelope.
@@ -15,7 +15,7 @@ pub(crate) enum Format {
     Json,
     /// One JSON record per line.
     Ndjson,
-    /// A header row, and a row for each record.
+    /// A header row, then one row per record.
     Csv(Escape),
 }
 
@@ -34,10 +34,10 @@ impl Format {
     }
 }
 
-/// The media type of events.
+/// Media type of server-sent events.
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
-/// Whether the client prefers events to an envelope.
+/// Returns whether the client prefers server-sent events to JSON.
 pub(crate) fn prefers_events(headers: &HeaderMap) -> bool {
     preferred(headers, |media_type, _| match media_type.to_ascii_lowercase().as_str() {
         "application/json" => Some(false),
@@ -46,7 +46,7 @@ pub(crate) fn prefers_events(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Returns the client's preferred format, or the default. `format` maps a media type and its parameters.
+/// Returns the client's preferred format, or the default. `format` maps a media type and its parameters to a format.
 fn preferred<T: Copy + Default>(headers: &HeaderMap, format: impl Fn(&str, &[&str]) -> Option<T>) -> T {
     let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let ranges = values.flat_map(|value| value.split(',')).filter_map(|range| {
@@ -67,7 +67,7 @@ pub(crate) fn varied(mut response: Response) -> Response {
     response
 }
 
-/// Reads a weight between 0 and 1.
+/// Parses a weight between 0 and 1 as thousandths.
 fn thousandths(weight: &str) -> Option<u32> {
     let weight: f32 = weight.parse().ok().filter(|weight| (0.0..=1.0).contains(weight))?;
     Some((weight * 1000.0).round() as u32)
@@ -82,12 +82,12 @@ mod tests {
         Format::{self, Json, Ndjson},
     };
 
-    #[expect(non_upper_case_globals, reason = "it reads like the other formats")]
+    #[expect(non_upper_case_globals, reason = "reads like the other formats")]
     const Csv: Format = Format::Csv(Escape::Formulas);
     const PLAIN: Format = Format::Csv(Escape::None);
 
     #[test]
-    fn the_preferred_format_is_chosen() {
+    fn preferred_accept_format_wins() {
         let cases: [(&[&str], Format); 20] = [
             (&[], Json),
             (&["*/*"], Json),

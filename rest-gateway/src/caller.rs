@@ -1,4 +1,4 @@
-//! The caller of a request, and the calls to the core on its behalf.
+//! The caller of a request, and core calls on its behalf.
 
 use std::{
     error::Error as _,
@@ -43,19 +43,19 @@ pub(crate) struct Caller {
     pub(crate) record: Arc<RequestRecord>,
     authorization: HeaderValue,
     token: VerifiedToken,
-    /// Longest duration of a call to the core.
+    /// Maximum duration of a call to the core.
     timeout: Duration,
 }
 
 /// The core's response to a call.
 pub(crate) struct CoreResponse<R> {
     pub(crate) message: R,
-    /// The memory that records of a core in the same process hold until they are sent.
+    /// Memory that the records of an in-process core hold until they are sent.
     pub(crate) memory: Option<ResponseMemory>,
 }
 
 impl<R> CoreResponse<R> {
-    /// Responds with a part of the message.
+    /// Responds with part of the message.
     pub(crate) fn found<T: Serialize + Sync>(
         self,
         caller: &Caller,
@@ -67,7 +67,7 @@ impl<R> CoreResponse<R> {
 
     /// Builds a response with records of at least `bytes` bytes.
     ///
-    /// A large response is written on a separate thread. It holds memory until it is sent, because a slow client keeps it.
+    /// A large response is serialized on a separate thread. It holds its memory reservation until it is sent, even to a slow client.
     pub(crate) fn respond(
         self,
         caller: &Caller,
@@ -87,14 +87,14 @@ impl<R> CoreResponse<R> {
     }
 }
 
-/// A stream whose first messages were read.
+/// A stream whose first messages have been read.
 pub(crate) struct Opened<R> {
     pub(crate) first: Vec<R>,
     pub(crate) rest: BoxStream<R>,
     pub(crate) memory: Option<ResponseMemory>,
 }
 
-/// Logs why a token is refused.
+/// Logs why a token is rejected.
 fn report_refused(gateway: &Gateway, headers: &HeaderMap) {
     let header = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
     if let Some(why) = gateway.verifier.explain_some(header, unix_now()) {
@@ -104,7 +104,7 @@ fn report_refused(gateway: &Gateway, headers: &HeaderMap) {
 }
 
 impl Caller {
-    /// Checks the token, before anything else in the request.
+    /// Verifies the token before anything else in the request.
     pub(crate) async fn of(gateway: &Arc<Gateway>, parts: &Parts) -> Result<Self, Error> {
         let headers = &parts.headers;
         let mut values = headers.get_all(AUTHORIZATION).iter();
@@ -120,7 +120,7 @@ impl Caller {
             verified => verified,
         };
         let token = token.inspect_err(|_| report_refused(gateway, headers))?;
-        // The layer around every request has added it.
+        // The `observe` layer added the record.
         let record = parts.extensions.get::<Arc<RequestRecord>>().cloned().ok_or_else(Error::internal)?;
         let _ = record.token.set(token.clone());
         let authorization = first.cloned().ok_or(TokenError::Missing)?;
@@ -132,20 +132,20 @@ impl Caller {
         self.token.company_id
     }
 
-    /// Returns the caller of an operation that streams a list, and when the list must end.
+    /// Returns the caller with the timeout of a streamed list, and the list's deadline.
     pub(crate) fn for_list(self) -> (Self, Instant) {
         let timeout = self.gateway.settings.list_timeout;
         (Self { timeout, ..self }, Instant::now() + timeout)
     }
 
-    /// Returns the caller of a watch, and when the watch ends: with its token, or earlier.
+    /// Returns the caller with the timeout of a watch, and the watch's deadline: when its token expires, or earlier.
     pub(crate) fn for_watch(self) -> (Self, Instant) {
         let left = self.token.exp.saturating_sub(unix_now()).max(0) as u64;
         let timeout = Duration::from_secs(left).min(WATCH_TIME) + CORE_DEADLINE_SLACK;
         (Self { timeout, ..self }, Instant::now() + timeout)
     }
 
-    /// Calls an operation of the core with the caller's token, the request ID and a deadline.
+    /// Calls a core operation with the caller's token, the request ID and a deadline.
     pub(crate) async fn call<'a, M, R, F>(
         &'a self,
         message: M,
@@ -164,9 +164,9 @@ impl Caller {
         Ok(CoreResponse { message, memory: extensions.remove() })
     }
 
-    /// Reads the first messages of a stream, so that an error before them gets its own status.
+    /// Reads the first messages of a stream, so an early error can still set the response status.
     ///
-    /// If the connection breaks before them, the stream is read again, once.
+    /// If the connection breaks before these messages arrive, retries once.
     pub(crate) async fn open<'a, M: Clone, R, F>(
         &'a self,
         message: M,
@@ -187,18 +187,18 @@ impl Caller {
         }
     }
 
-    /// Returns an empty memory reservation of the company.
+    /// Returns an empty memory reservation for the company.
     pub(crate) fn memory(&self) -> Reservation {
         self.gateway.memory.reservation(Some(self.company_id()))
     }
 
-    /// Waits for the core, but no longer than an ordinary call may take.
+    /// Waits for the core, with the timeout of an ordinary call.
     fn wait<F: Future>(&self, response: F) -> impl Future<Output = Result<F::Output, Error>> + use<F> {
         let longest = self.gateway.settings.request_timeout + CORE_DEADLINE_SLACK;
         timeout(longest, response).map(|result| result.map_err(|_| Error::deadline_exceeded()))
     }
 
-    /// Checks the scope of the token, and that the operation supports the request's conditions.
+    /// Checks the token's scope, and whether the operation supports the request's conditional headers.
     pub(crate) fn permits(&self, parts: &Parts) -> Result<(), Error> {
         match self.missing_scope() {
             Some(scope) => Err(Error::scope_missing(scope)),
@@ -210,7 +210,7 @@ impl Caller {
         self.record.route?.scope.filter(|scope| !self.token.has_scope(scope))
     }
 
-    /// Returns the request as the gateway has read it. If reading failed, asks the core whether it accepts the call.
+    /// Returns the value read from the request. If reading failed, first asks the core whether it accepts the call.
     ///
     /// The core counts the request. An exceeded rate limit and a missing scope take precedence over violations.
     pub(crate) async fn accept<T>(&self, read: Result<T, Error>) -> Result<T, Rejection> {
@@ -220,7 +220,7 @@ impl Caller {
         }
     }
 
-    /// Returns the rejection of a request that the gateway refuses, unless the core does not accept the call.
+    /// Returns the rejection for `error`, unless the core itself rejects the call.
     pub(crate) async fn refuse(&self, error: Error) -> Rejection {
         match self.check_access().await {
             Ok(()) => self.missing_scope().map_or(error, Error::scope_missing).into(),
@@ -240,7 +240,7 @@ impl Caller {
         headers.insert(REQUEST_ID, self.record.request_id.clone());
         trace::inject(&mut headers);
         let mut extensions = Extensions::new();
-        // For a core in this process.
+        // An in-process core reads the verified token from here.
         extensions.insert(self.token.clone());
         let mut request = Request::from_parts(MetadataMap::from_headers(headers), extensions, message);
         request.set_timeout(self.timeout);
@@ -248,7 +248,7 @@ impl Caller {
     }
 }
 
-/// Refuses conditions of a change that the operation does not support: a client that sends one relies on it.
+/// Rejects unsupported conditional headers on a write, because a client that sends one relies on it.
 fn refuse_unsupported(parts: &Parts, supports_if_match: bool) -> Result<(), Error> {
     if parts.method.is_safe() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Compressed responses.
+//! Response compression.
 
 use std::{convert::Infallible, future::ready};
 
@@ -22,13 +22,13 @@ use crate::{
     limits::{ENCODER_MEMORY, SMALLEST_COMPRESSED},
 };
 
-/// A response with this extension has no end. It is recorded when it begins, and not compressed, because that would delay it.
+/// Marks an endless response. It is recorded when it begins, and not compressed, because compression would delay it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Endless;
 
-/// Compresses the response to a company with an accepted encoding: zstd, Brotli or gzip.
+/// Compresses a response to a company with zstd, Brotli or gzip, whichever the client accepts.
 ///
-/// Public responses are short or compressed already. Otherwise, callers without a token could use up the memory for compression.
+/// Public responses are short or already compressed. Compressing them would let callers without a token use up the memory.
 pub(crate) async fn compress(memory: &Memory, company: i64, accepted: HeaderValue, response: Response) -> Response {
     if response.extensions().get::<Endless>().is_some() {
         return response;
@@ -38,7 +38,7 @@ pub(crate) async fn compress(memory: &Memory, company: i64, accepted: HeaderValu
     }
     let mut memory = memory.reservation(Some(company));
     if memory.grow(ENCODER_MEMORY).is_err() {
-        // The response stays uncompressed.
+        // Without memory, the response stays uncompressed.
         return response;
     }
     let status = response.status();

@@ -1,26 +1,26 @@
-//! The kind of a request's body: the header `Content-Type`.
+//! Request body types, from the `Content-Type` header.
 
 use compliance_api::{error::Error, rules::Violations};
 use http::{HeaderMap, header::CONTENT_TYPE};
 
-/// The media types of files with tables.
+/// Media types of table files.
 pub const FILES: [&str; 2] = ["text/csv", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"];
 
-/// The query parameters that control how a file is read.
+/// Query parameters that control how a file is read.
 pub const FILE_OPTIONS: [&str; 5] = ["dates", "encoding", "sheet", "columns", "escape"];
 
-/// Whether the body is a file with a table. Any other body is JSON.
+/// Returns whether the body is a table file. Any other body is JSON.
 pub(crate) fn is_file(headers: &HeaderMap) -> bool {
     FILES.iter().any(|file| file.eq_ignore_ascii_case(media_type(headers)))
 }
 
-/// Whether the header names JSON.
+/// Returns whether the content type is JSON.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     let media_type = media_type(headers).to_ascii_lowercase();
     media_type == "application/json" || media_type.ends_with("+json")
 }
 
-/// The error for a body that is neither JSON nor, according to the header, a file.
+/// Returns the error for a body that is not JSON and has no file content type.
 pub(crate) fn not_a_file() -> Error {
     let [csv, workbook] = FILES;
     let message = format!(
@@ -30,7 +30,7 @@ pub(crate) fn not_a_file() -> Error {
     Error::invalid(Violations::one("body", message))
 }
 
-/// Returns the encoding that the header names.
+/// Returns the charset in the header.
 pub(crate) fn charset(headers: &HeaderMap) -> Option<String> {
     let parameters = value(headers).split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
     let mut charsets = parameters.filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));

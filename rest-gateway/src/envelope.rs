@@ -1,4 +1,4 @@
-//! The documented responses: the envelope, the body of a validation failure, and errors. The contract's error table maps reasons to statuses.
+//! The documented responses: envelopes, validation failures and errors. The contract's error table maps reasons to statuses.
 
 use admission::compute;
 use axum::{
@@ -24,13 +24,13 @@ use crate::{
     limits::RETRY_WAIT,
 };
 
-/// The common envelope. Absent fields are left out.
+/// The common envelope. Absent fields are omitted.
 #[derive(Serialize)]
 pub(crate) struct Envelope<'a, T = ()> {
-    /// The line or row of a file that the result is about.
+    /// Line or row of the file that the result refers to.
     #[serde(skip_serializing_if = "Option::is_none")]
     row: Option<u64>,
-    /// What the reader left out of the file. Only the first result has it.
+    /// Notes about skipped parts of the file. Only the first result has them.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
     #[serde(serialize_with = "text_of_code")]
@@ -55,23 +55,23 @@ pub(crate) struct Detail<'a> {
     pub(crate) case_id: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) incident_id: Option<i64>,
-    /// Paths of the fields that an error is about.
+    /// Paths of the fields that caused an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fields: Option<&'a [&'a str]>,
-    /// The last position before a restored database continues.
+    /// The position after which a restored database continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) restored_position: Option<i64>,
     pub(crate) msg: &'a str,
 }
 
 impl<'a, T> Envelope<'a, T> {
-    /// The result of a read.
+    /// Creates the envelope for a read.
     pub(crate) fn found(msg: &'a str, data: &'a T, meta: Option<v1::PageMeta>) -> Self {
         let detail = Detail { msg, ..Detail::default() };
         Self { data: Some(data), meta, ..Self::without_data(ResultCode::Found.into(), detail) }
     }
 
-    /// The result of a write that returns data.
+    /// Creates the envelope for a write that returns data.
     pub(crate) fn written(code: ResultCode, msg: &'a str, data: &'a T) -> Self {
         let detail = Detail { msg, ..Detail::default() };
         Self { data: Some(data), ..Self::without_data(code.into(), detail) }
@@ -84,25 +84,25 @@ impl<'a, T> Envelope<'a, T> {
 }
 
 impl<'a> Envelope<'a> {
-    /// The result of a write, or an error.
+    /// Creates the envelope for a write or an error.
     pub(crate) fn result(code: impl Into<i32>, detail: Detail<'a>) -> Self {
         Self::without_data(code.into(), detail)
     }
 }
 
-/// A result code is a string in JSON.
+/// Writes a result code as a string.
 fn text_of_code<S: Serializer>(code: &i32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(code)
 }
 
-/// Additional data in responses to files: the row of each result, and what the reader left out.
+/// Additional data in file responses: the row of each result, and notes about skipped parts.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct OfFile<'a> {
     pub(crate) rows: &'a [u64],
     pub(crate) notes: &'a [String],
 }
 
-/// The response to a validation failure. For a file, `rows` repeats the violations with their places, and `notes` are its notes.
+/// Returns the response to a validation failure. For a file, `rows` repeats the violations with their positions.
 pub(crate) fn respond_invalid<R: Serialize>(
     message: &str,
     violations: Violations,
@@ -118,7 +118,7 @@ pub(crate) fn respond_invalid<R: Serialize>(
     })
 }
 
-/// The body of a validation failure: the summary, and the messages of each path. Paths are in the order of their first violation.
+/// Body of a validation failure: the summary, and the messages for each path. Paths are ordered by their first violation.
 #[derive(Serialize)]
 struct InvalidFields<'a, R> {
     message: &'a str,
@@ -139,17 +139,17 @@ impl<'a, R> InvalidFields<'a, R> {
     }
 }
 
-/// The response with a body.
+/// Returns a response with a JSON body.
 pub(crate) fn respond(status: StatusCode, body: &impl Serialize) -> Response {
     to_json(body).map_or_else(internal_error, |json| respond_with(status, json))
 }
 
-/// The response to a write.
+/// Returns the response to a successful write.
 pub(crate) fn respond_saved(status: StatusCode, detail: Detail<'_>) -> Response {
     respond(status, &Envelope::result(ResultCode::Saved, detail))
 }
 
-/// Returns the results of items by their codes and details.
+/// Returns the result of each item, from its code and detail.
 pub(crate) fn results<'a>(items: impl Iterator<Item = (i32, Detail<'a>)>, file: OfFile<'a>) -> Vec<Envelope<'a>> {
     let rows = file.rows.iter().copied().map(Some).chain(std::iter::repeat(None));
     let results = items.zip(rows).map(|((code, detail), row)| Envelope { row, ..Envelope::result(code, detail) });
@@ -160,7 +160,7 @@ pub(crate) fn results<'a>(items: impl Iterator<Item = (i32, Detail<'a>)>, file: 
     results
 }
 
-/// The response to a batch: `success` if every item succeeded, otherwise 207. Each item has its code and its detail.
+/// Returns the response to a batch: `success` if every item succeeded, otherwise 207.
 pub(crate) fn respond_to_items<'a>(
     success: StatusCode,
     items: impl Iterator<Item = (i32, Detail<'a>)>,
@@ -172,9 +172,9 @@ pub(crate) fn respond_to_items<'a>(
     respond(if is_success { success } else { StatusCode::MULTI_STATUS }, &results)
 }
 
-/// The response to a read of a record with this etag: 304 if the client has the tag.
+/// Returns the response to a read: the record, or 304 if the client has the current tag.
 ///
-/// An earlier version of the core has no etags.
+/// Earlier versions of the core send no etags.
 pub(crate) fn respond_tagged(body: &impl Serialize, etag: &str, if_none_match: &IfNoneMatch) -> Response {
     let Some(json) = to_json(body) else { return internal_error() };
     if etag.is_empty() {
@@ -186,7 +186,7 @@ pub(crate) fn respond_tagged(body: &impl Serialize, etag: &str, if_none_match: &
     }
 }
 
-/// Returns the etag of a record that shows fields of its affiliate.
+/// Returns the etag of a record that includes affiliate fields.
 pub(crate) fn with_affiliate(mut etag: String, affiliate_etag: &str) -> String {
     if !affiliate_etag.is_empty() {
         etag.push('.');
@@ -195,13 +195,13 @@ pub(crate) fn with_affiliate(mut etag: String, affiliate_etag: &str) -> String {
     etag
 }
 
-/// Adds the tag of an etag. An earlier version of the core has no etags.
+/// Adds the `ETag` header. Earlier versions of the core send no etags.
 pub(crate) fn with_etag(mut response: Response, etag: &str) -> Response {
     response.headers_mut().extend(head::etag_header(etag).filter(|_| !etag.is_empty()).map(|tag| (ETAG, tag)));
     response
 }
 
-/// Adds the path of a new record.
+/// Adds the `Location` header for a new record.
 pub(crate) fn with_location(mut response: Response, collection: &str, id: i64) -> Response {
     let path = HeaderValue::try_from(format!("/api/{collection}/{id}")).ok();
     response.headers_mut().extend(path.map(|path| (LOCATION, path)));
@@ -209,7 +209,7 @@ pub(crate) fn with_location(mut response: Response, collection: &str, id: i64) -
 }
 
 fn to_json(body: &impl Serialize) -> Option<Vec<u8>> {
-    // Most bodies are one record or a page of results. A page of records grows from here in a few steps.
+    // Most bodies are one record or a page of results. Pages of records grow from here in a few steps.
     let mut json = Vec::with_capacity(1536);
     match serde_json::to_writer(&mut json, body) {
         Ok(()) => Some(json),
@@ -226,12 +226,12 @@ fn internal_error() -> Response {
     respond_with(StatusCode::INTERNAL_SERVER_ERROR, json)
 }
 
-/// The response with a JSON body.
+/// Returns a response with a serialized JSON body.
 pub(crate) fn respond_with(status: StatusCode, json: impl Into<Body>) -> Response {
     (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], json.into()).into_response()
 }
 
-/// A refused request.
+/// A rejected request.
 #[derive(Clone, Debug)]
 pub(crate) struct Rejection(pub(crate) Error);
 
@@ -259,7 +259,7 @@ impl IntoResponse for Rejection {
         if error.reason == Reason::InvalidFields {
             return respond_invalid::<()>(&error.message, error.violations, &[], &[]);
         }
-        // The documented metadata of an error's body.
+        // Bodies contain only the documented metadata.
         let value =
             |name: &str| error.metadata.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
         let of = |reason, name| value(name).filter(|_| error.reason == reason);
@@ -284,7 +284,7 @@ impl IntoResponse for Rejection {
     }
 }
 
-/// RFC 6750, section 3.
+/// Returns the `WWW-Authenticate` challenge (RFC 6750, 3).
 fn challenge(reason: Reason) -> Option<&'static str> {
     match reason {
         Reason::TokenMissing => Some("Bearer"),
@@ -294,7 +294,7 @@ fn challenge(reason: Reason) -> Option<&'static str> {
     }
 }
 
-/// Returns whole seconds, at least one, for temporary errors.
+/// Returns the `Retry-After` seconds for temporary errors, at least 1.
 fn retry_after_seconds(error: &Error) -> Option<u64> {
     let is_temporary = matches!(
         error.reason,

@@ -1,4 +1,4 @@
-//! Reads requests as messages. The gateway refuses only values that no message can hold. The rules are the core's.
+//! Converts requests to messages. The gateway itself rejects only values that a message cannot hold. The core enforces the rules.
 
 mod batch;
 pub(crate) mod bodies;

@@ -14,7 +14,7 @@ use crate::{
     settings::Settings,
 };
 
-/// Registers the gauges of the gateway.
+/// Registers the gateway's gauges.
 fn report(large_requests: &WorkQueue, memory: &Memory) {
     describe_gauge!("compliance_gateway_queue_length", "Waiting work, by queue: large requests or single reads.");
     describe_gauge!("compliance_gateway_running", "Large requests in progress.");
@@ -29,11 +29,11 @@ fn report(large_requests: &WorkQueue, memory: &Memory) {
 pub(crate) struct Gateway {
     pub(crate) clients: Clients,
     pub(crate) verifier: Arc<Verifier>,
-    /// Memory of all requests.
+    /// Memory for all requests.
     pub(crate) memory: Memory,
     /// Permits for large requests. Each request keeps a processor busy.
     pub(crate) large_requests: WorkQueue,
-    /// The console, with the settings of its sign-in.
+    /// The console, with its sign-in settings.
     pub(crate) console: Page,
     pub(crate) settings: Settings,
 }

@@ -1,7 +1,7 @@
-//! The head of a request: its path, its entity tags, and what handlers read from it. Also the tags of responses.
+//! Request heads: paths, entity tags, and other values for handlers. Also response tags.
 //!
 //! A record's tag is its etag in quotation marks. The tag of a compressed response ends with the coding, because each representation
-//! needs its own tag. Requests may send either. Proxies that compress mark tags in the same way, with other separators and names:
+//! needs its own tag. Requests can send either. Compressing proxies mark tags in the same way, with other separators and names:
 //! `"7--gzip"`, `"7;gzip"` and `"7-df"` also mean the etag 7.
 
 use std::convert::Infallible;
@@ -27,13 +27,13 @@ use crate::{
 
 /// Separates an etag from the coding of a response.
 const CODED: char = '-';
-/// The codings of this service and of proxies. Any of the separators comes before them.
+/// Codings that this service and proxies append, after any of the separators.
 const CODINGS: [&str; 5] = ["gzip", "br", "zstd", "deflate", "df"];
 const SEPARATORS: [char; 2] = [CODED, ';'];
 /// An etag that no record has.
 const NO_ETAG: &str = "-";
 
-/// Lets handlers extract values from a request's head, which never fails.
+/// Implements extractors that read a request head and never fail.
 macro_rules! from_head {
     ($($argument:ty: |$parts:ident| $read:expr;)+) => {$(
         impl<S: Sync> FromRequestParts<S> for $argument {
@@ -58,35 +58,35 @@ from_head! {
     IfNoneMatch: |parts| Self::of(&parts.headers);
 }
 
-/// The ID of a record in a path.
+/// A record ID in a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathId {
-    /// The ID as it was sent.
+    /// The ID as sent, percent-decoded.
     pub(crate) text: String,
     /// The number, if the text is an integer.
     pub(crate) number: Option<i64>,
 }
 
 impl PathId {
-    /// Reads a segment of a path.
+    /// Reads a path segment.
     pub(crate) fn of(segment: &str) -> Self {
         let text = percent_decode_str(segment).decode_utf8_lossy().into_owned();
-        // Rust accepts a plus sign, JSON does not.
+        // Rust accepts a plus sign, but JSON does not.
         let number = text.parse().ok().filter(|_| !text.starts_with('+'));
         Self { text, number }
     }
 
-    /// Returns the number if a record can have it as its ID.
+    /// Returns the number if it is a possible record ID.
     pub(crate) fn possible(&self) -> Option<i64> {
         self.number.filter(|number| (1..=MAX_ID).contains(number))
     }
 
-    /// Returns the ID of a record, or an error if no record can have it.
+    /// Returns the record ID, or an error if the ID is impossible.
     pub(crate) fn record_id(&self, not_found: fn(String) -> Error) -> Result<i64, Error> {
         self.possible().ok_or_else(|| not_found(self.text.clone()))
     }
 
-    /// Returns the ID of a record. Violations of the request take precedence over an ID that no record can have.
+    /// Returns the record ID. Violations of the request take precedence over an impossible ID.
     pub(crate) fn record_id_after(&self, request: &impl Check, not_found: fn(String) -> Error) -> Result<i64, Error> {
         self.record_id(not_found).map_err(|not_found| {
             let violations = rules::check(request);
@@ -95,9 +95,9 @@ impl PathId {
     }
 }
 
-/// Returns the request with the path that routes know: `/api/affiliates%3Async` is `/api/affiliates:sync`.
+/// Decodes the path for routing: `/api/affiliates%3Async` becomes `/api/affiliates:sync`.
 ///
-/// Clients and proxies may percent-encode any character of a path.
+/// Clients and proxies can percent-encode any character in a path.
 pub(crate) fn canonical<B>(mut request: Request<B>) -> Request<B> {
     let uri = request.uri();
     if let Some(path) = decoded(uri.path()) {
@@ -111,11 +111,11 @@ pub(crate) fn canonical<B>(mut request: Request<B>) -> Request<B> {
     request
 }
 
-/// Decodes the characters that a segment may have unencoded (RFC 3986, 3.3). Returns `None` if nothing is encoded.
+/// Decodes characters that need no encoding in a path segment (RFC 3986, 3.3). Returns `None` if nothing is encoded.
 ///
 /// Other characters stay encoded: `%2F` is not a separator, and `%25` must not be decoded twice.
 fn decoded(path: &str) -> Option<String> {
-    // Most paths have none.
+    // Most paths have no percent sign.
     let mut rest = path.contains('%').then_some(path)?;
     let mut decoded = String::with_capacity(path.len());
     while let Some((before, after)) = rest.split_once('%') {
@@ -129,7 +129,7 @@ fn decoded(path: &str) -> Option<String> {
     Some(decoded)
 }
 
-/// Whether a segment may have the character unencoded.
+/// Returns whether a character needs no encoding in a path segment.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@".contains(&byte)
 }
@@ -144,7 +144,7 @@ enum Named {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Tag {
     is_weak: bool,
-    /// The content of the quotation marks.
+    /// The text between the quotation marks.
     opaque: Vec<u8>,
 }
 
@@ -152,7 +152,7 @@ impl Tag {
     /// Returns the etag without codings.
     fn etag(&self) -> Option<&str> {
         let mut etag = str::from_utf8(&self.opaque).ok()?;
-        // A response may pass several proxies.
+        // A response can pass through several proxies.
         while let Some((before, coding)) = etag.rsplit_once(SEPARATORS)
             && CODINGS.contains(&coding)
         {
@@ -163,7 +163,7 @@ impl Tag {
     }
 }
 
-/// `If-Match`: a change needs a record with one of these tags, by strong comparison.
+/// `If-Match`: the record must have one of these tags, by strong comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct IfMatch(Option<Result<Named, ()>>);
 
@@ -176,7 +176,7 @@ impl IfMatch {
         Self(headers.contains_key(IF_MATCH).then(|| named(headers, &IF_MATCH).ok_or(())))
     }
 
-    /// Returns the etags of a request, separated by commas. Empty if the record may have any.
+    /// Returns the etags, separated by commas. Empty if the record can have any etag.
     pub(crate) fn etag(&self, violations: &mut Violations) -> String {
         let mut invalid = |expected: &str| {
             violations.report("If-Match", |label| format!("The {label} header must {expected}."));
@@ -187,9 +187,9 @@ impl IfMatch {
             Some(Err(())) => invalid("be *, or a list of entity tags such as \"7\""),
             Some(Ok(Named::Tags(tags))) => {
                 let strong = tags.iter().filter(|tag| !tag.is_weak).filter_map(Tag::etag);
-                // The etag of the affiliate follows the point.
+                // The affiliate's etag follows the dot.
                 let strong = strong.map(|etag| etag.split_once('.').map_or(etag, |(own, _)| own));
-                // No record has any other etag.
+                // Records have only numeric etags.
                 let possible = |etag: &&str| {
                     (1..=MAX_ETAG_CHARS).contains(&etag.len()) && etag.bytes().all(|byte| byte.is_ascii_digit())
                 };
@@ -203,7 +203,7 @@ impl IfMatch {
         }
     }
 
-    /// Reports the header as a violation of a batch.
+    /// Reports the header as a violation in a batch.
     pub(crate) fn refuse(&self, violations: &mut Violations) {
         if self.0.is_some() {
             let message = |label: &str| format!("The {label} header is for one affiliate, not for a batch.");
@@ -217,7 +217,7 @@ impl IfNoneMatch {
         Self(named(headers, &IF_NONE_MATCH))
     }
 
-    /// Returns the client's tag of this etag.
+    /// Returns the client's tag for this etag.
     pub(crate) fn known(&self, etag: &str) -> Option<HeaderValue> {
         match self.0.as_ref()? {
             Named::Any => etag_header(etag),
@@ -229,18 +229,18 @@ impl IfNoneMatch {
     }
 }
 
-/// Returns the header `ETag` of an etag.
+/// Returns the `ETag` header for an etag.
 pub(crate) fn etag_header(etag: &str) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("\"{etag}\"")).ok()
 }
 
-/// Returns the header `ETag` of a compressed response, by the tag of the plain response.
+/// Returns the `ETag` header of a compressed response, given the tag of the plain response.
 pub(crate) fn of_coded(tag: &HeaderValue, coding: &HeaderValue) -> Option<HeaderValue> {
     let etag = tag.to_str().ok()?.strip_prefix('"')?.strip_suffix('"')?;
     etag_header(&format!("{etag}{CODED}{}", coding.to_str().ok()?))
 }
 
-/// Returns the tags of a header. `None` if it has none, or is malformed.
+/// Returns the tags in a header, or `None` if it is malformed or has no tags.
 fn named(headers: &HeaderMap, name: &HeaderName) -> Option<Named> {
     let lines: Vec<&[u8]> = headers.get_all(name).iter().map(|line| line.as_bytes().trim_ascii()).collect();
     if lines == [b"*"] {
@@ -253,7 +253,7 @@ fn named(headers: &HeaderMap, name: &HeaderName) -> Option<Named> {
     (!tags.is_empty()).then_some(Named::Tags(tags))
 }
 
-/// Reads a list of tags, separated by commas.
+/// Reads a comma-separated list of tags.
 fn read_line(mut rest: &[u8], tags: &mut Vec<Tag>) -> Option<()> {
     loop {
         rest = rest.trim_ascii_start();

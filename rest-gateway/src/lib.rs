@@ -1,6 +1,6 @@
 //! The axum facade: the documented JSON interface in front of the gRPC service.
 //!
-//! Modules depend on each other in one direction: [`router`] → `routes` → `extract`, `stream` → `caller` → `envelope`
+//! Modules depend on each other in one direction: [`router`] → `routes` → `extract`, `streamed` → `caller` → `envelope`
 //! → `head`, `route` → `accept`, `content` → the contract.
 
 mod accept;

@@ -1,40 +1,40 @@
-//! Limits of the gateway that operators cannot set. [`crate::Settings`] has the others, and [`admission`] has the limits of both layers.
+//! Gateway limits that operators cannot set. [`crate::Settings`] contains the other limits, and [`admission`] the limits of both layers.
 
 use std::time::Duration;
 
 // Large requests.
-/// Requests that use more memory wait for a permit, in bytes.
+/// Maximum memory of a request without a permit, in bytes.
 pub const LARGE_REQUEST: usize = 256 << 10;
-/// Large requests in progress per processor.
+/// Maximum number of large requests in progress per processor.
 pub(crate) const LARGE_REQUESTS_PER_CPU: usize = 2;
-/// Large requests in progress per processor and company.
+/// Maximum number of large requests in progress per processor and company.
 pub(crate) const LARGE_REQUESTS_OF_A_COMPANY_PER_CPU: usize = 1;
 
-// Bodies of requests.
-/// Bytes of a body that are read without a pause. Other tasks of the thread wait during this time.
+// Request bodies.
+/// Number of body bytes to read before yielding to other tasks on the thread.
 pub const READ_AT_ONCE: usize = 64 << 10;
-/// How long a refused body is still read. Otherwise a client could see a reset connection before the response.
+/// How long to keep reading a rejected body. Otherwise, a client could see a connection reset instead of the response.
 pub(crate) const DISCARD_TIME: Duration = Duration::from_secs(5);
-/// How much of a refused body is read, in bytes. At least twice the body limit.
+/// How much of a rejected body to read, in bytes, unless twice the body limit is more.
 pub(crate) const DISCARD_BYTES: usize = 8 << 20;
 
 /// Maximum number of entity tags in `If-Match`.
 pub(crate) const MAX_ENTITY_TAGS: usize = 50;
-/// Digits of the greatest etag, a 64-bit integer.
+/// Maximum number of digits in an etag, a 64-bit integer.
 pub(crate) const MAX_ETAG_CHARS: usize = 19;
 
 // Responses.
-/// Minimum size of a compressed response, in bytes. The head of a response is about as long.
+/// Minimum size of a response to compress, in bytes. A response head is about as long.
 pub const SMALLEST_COMPRESSED: u64 = 1024;
 /// Memory to compress one response with any encoding, in bytes.
 pub(crate) const ENCODER_MEMORY: usize = 2 << 20;
-/// Memory of a large page, in bytes: a message and its JSON, both possibly encoded again.
+/// Memory for a large page, in bytes: a message and its JSON, each possibly encoded again.
 pub(crate) const PAGE_MEMORY: usize = 16 << 20;
-/// Expected size of the first records as JSON, in bytes: slightly more than a record with usual values in every field.
+/// Expected JSON size of the first records, in bytes: slightly more than a record with typical values in every field.
 pub(crate) const RECORD_SIZE: usize = 1280;
-/// When a client may repeat a request after a temporary error.
+/// How long clients wait before they retry after a temporary error.
 pub(crate) const RETRY_WAIT: Duration = Duration::from_secs(1);
-/// How long a browser may cache the response to a preflight request.
+/// How long browsers can cache a preflight response.
 pub(crate) const PREFLIGHT_MAX_AGE: Duration = Duration::from_hours(1);
 
 // Cores.
@@ -46,19 +46,19 @@ pub(crate) const CORE_HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) const CORE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// How soon the gateway checks again after a failure. The interval doubles while a core does not serve.
 pub(crate) const FIRST_CORE_CHECK: Duration = Duration::from_millis(50);
-/// How often names are resolved.
+/// How often the gateway resolves the host names of cores.
 pub(crate) const RESOLVE_INTERVAL: Duration = Duration::from_secs(5);
-/// Idle time before the system sends a keepalive.
+/// Idle time before the system sends a TCP keepalive.
 pub(crate) const KEEPALIVE: Duration = Duration::from_secs(30);
-/// Window of a list or watch, in bytes. An unread response buffers as much.
+/// HTTP/2 window of a list or watch, in bytes. An unread response buffers this much.
 pub(crate) const LIST_WINDOW: u32 = 64 << 10;
-/// Lists and watches on one connection: fewer than the streams that a core allows.
+/// Maximum number of lists and watches per connection, below the stream limit of a core.
 pub(crate) const LONG_RESPONSES_PER_CONNECTION: usize = 64;
-/// Window of any other response, in bytes. With 64 KiB, batches and pages would need a round trip for each 64 KiB.
+/// HTTP/2 window of any other response, in bytes. With the usual 64 KiB, batches and pages would need a round trip per 64 KiB.
 pub(crate) const RESPONSE_WINDOW: u32 = 1 << 20;
-/// How much longer than the core the gateway waits, so that the core's own deadline error arrives first.
+/// How much longer the gateway waits than the core, so the core's own deadline error arrives first.
 pub(crate) const CORE_DEADLINE_SLACK: Duration = Duration::from_millis(500);
-/// After this time, a batch of reads is slow, and further batches start.
+/// How long a batch of reads can take before further batches start.
 pub(crate) const READ_SLOW_AFTER: Duration = Duration::from_millis(10);
 /// Maximum number of batches in flight when some are slow.
 pub(crate) const READ_BATCHES_WHEN_SLOW: usize = 64;
@@ -67,5 +67,5 @@ pub(crate) const MAX_QUEUED_READS: usize = 16_384;
 
 /// Maximum number of ignored names in a response header.
 pub(crate) const MAX_IGNORED_NAMES: usize = 10;
-/// Maximum number of characters of an ignored name.
+/// Maximum number of characters in an ignored name.
 pub(crate) const MAX_IGNORED_CHARS: usize = 64;

@@ -1,6 +1,6 @@
-//! The layer around every request: request ID, record, checks of the head, compression, and a response if a handler panics.
+//! The layer around every request: request ID, record, head checks, compression, and a response if a handler panics.
 //!
-//! The record of a request is its line in the access log, its duration and its span.
+//! A request's record is its access log line, its duration metric and its span.
 
 use std::{
     convert::Infallible,
@@ -45,12 +45,12 @@ use crate::{
     route::{IGNORED_FIELDS, IGNORED_PARAMETERS, Route, ignored_parameters},
 };
 
-/// The request ID, in requests, in responses, and in the logs of both layers.
+/// Header with the request ID, in requests and responses. Both layers log the ID.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The path of requests without a route.
+/// Path label of requests without a route.
 const UNKNOWN_PATH: &str = "(unknown path)";
-/// The status of a request whose client left before the response, as web servers log it.
+/// Status in logs if the client disconnects before the response, as in nginx.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
 static DURATIONS: LazyLock<Durations<(&'static str, &'static str, u16)>> = LazyLock::new(|| {
@@ -65,7 +65,7 @@ struct State {
     rejections: RejectionDelay,
 }
 
-/// Adds one layer to every route and fallback. It is a single layer because axum boxes the future of each layer.
+/// Adds a layer to every route and fallback. A single layer does everything, because axum boxes the future of each layer.
 pub(crate) fn observe<S: Clone + Send + Sync + 'static>(
     router: Router<S>,
     declared: &'static [Route],
@@ -97,20 +97,20 @@ fn identify(request: &mut Request) -> HeaderValue {
     id
 }
 
-/// Returns a new request ID. Each process starts at a random number, so IDs are very likely unique. They are not secrets.
+/// Returns a new request ID. Each process starts at a random number, so IDs are almost certainly unique. They are not secret.
 pub(crate) fn new_id() -> u64 {
     static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| AtomicU64::new(RandomState::new().hash_one(())));
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Refuses requests without exactly one host, with an ambiguous body length, or with an unknown expectation.
+/// Rejects requests without exactly one host, with an ambiguous body length, or with an unknown expectation.
 fn check_head(request: &Request) -> Result<(), Error> {
     let hosts = request.headers().get_all(HOST).iter().count();
-    // HTTP/2 has the host in its target, and HTTP/1.0 does not need one.
+    // HTTP/2 requests have the host in their target, and HTTP/1.0 requests do not need one.
     if hosts > 1 || hosts == 0 && request.version() == Version::HTTP_11 {
         return Err(Error::host_invalid());
     }
-    // hyper refuses encodings that do not end in `chunked`. Earlier encodings would stay in the body.
+    // hyper rejects encodings that do not end in `chunked`, but would leave earlier encodings in the body.
     let mut encodings = request.headers().get_all(TRANSFER_ENCODING).iter();
     let is_chunked = |value: &HeaderValue| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked");
     if encodings.next().is_some_and(|first| !is_chunked(first)) || encodings.next().is_some() {
@@ -145,13 +145,13 @@ async fn respond(
         }
     };
     let respond = AssertUnwindSafe(record.span.run(respond)).catch_unwind();
-    // The panic's message is in the log already. Callers do not get it.
+    // The panic message is already in the log. Callers never see it.
     let mut response = respond.await.unwrap_or_else(|_| Rejection::from(Error::internal()).into_response());
 
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, record.request_id.clone());
     if record.is_of_api {
-        // Records are private, and what a partner sent is never a script.
+        // Records are private, and browsers must never run partner data as a script.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     }
@@ -165,7 +165,7 @@ async fn respond(
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::UNAUTHORIZED) {
         state.rejections.delay(record.company()).await;
     }
-    // A body of known size is complete, and so is its request. For other bodies, the record lives until they end.
+    // If the body size is known, the request is complete. For other bodies, the record lives until they end.
     let is_endless = response.extensions().get::<Endless>().is_some();
     Ok(response.map(|body| match body.size_hint().exact() {
         _ if is_endless => body,
@@ -184,7 +184,7 @@ fn refuse(error: Error) -> Response {
     response
 }
 
-/// A request, from its head to the end of its response. It is recorded when the last reference is dropped.
+/// A request, from its head to the end of its response. Dropping the last reference records it.
 pub(crate) struct RequestRecord {
     started: Instant,
     method: &'static str,
@@ -193,12 +193,12 @@ pub(crate) struct RequestRecord {
     pub(crate) route: Option<&'static Route>,
     /// Whether the path is `/api` or below it.
     is_of_api: bool,
-    /// Lists the query parameters without an effect.
+    /// Header that lists ignored query parameters.
     ignored_parameters: Option<HeaderValue>,
-    /// Lists the body fields without an effect, once the body is read.
+    /// Header that lists ignored body fields, once the body has been read.
     pub(crate) ignored_fields: OnceLock<HeaderValue>,
     pub(crate) request_id: HeaderValue,
-    /// The company's limit, as the core reported it with its last response: the values of [`RATE_LIMIT`].
+    /// The company's rate limit from the core's last response: the values of [`RATE_LIMIT`].
     rate_limit: Mutex<[Option<HeaderValue>; 3]>,
     /// The token, once it is verified.
     pub(crate) token: OnceLock<VerifiedToken>,
@@ -208,16 +208,16 @@ pub(crate) struct RequestRecord {
 }
 
 impl RequestRecord {
-    /// Metrics have the path of a route as a label, never a path that a client sends.
+    /// Starts recording a request. Metrics use the route's path as a label, never the path that the client sent.
     fn begin(request: &Request, routes: &'static [Route], request_id: HeaderValue) -> Arc<Self> {
         let (method, uri) = (known(request.method()), request.uri());
         let matched = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
         let mut of_path = routes.iter().filter(|route| matched == Some(route.path)).peekable();
         let path = of_path.peek().map_or(UNKNOWN_PATH, |route| route.path);
-        // HEAD gets the response to GET without its body.
+        // HEAD has the same route as GET.
         let of_method = if method == "HEAD" { "get" } else { method };
         let route = of_path.find(|route| route.method.eq_ignore_ascii_case(of_method));
-        // Health checks are frequent and alike.
+        // Health checks are frequent and all alike, so they get no spans.
         let span = if is_health_check(path) {
             Span::default()
         } else {
@@ -287,12 +287,12 @@ impl Drop for RequestRecord {
     }
 }
 
-/// Whether a path is for health checks.
+/// Returns whether a path is a health check.
 pub(crate) fn is_health_check(path: &str) -> bool {
     matches!(path, "/livez" | "/readyz")
 }
 
-/// Returns the method as a label: a method of HTTP, or `other`.
+/// Returns the method as a label: a standard HTTP method, or `other`.
 fn known(method: &Method) -> &'static str {
     ["GET", "POST", "PUT", "HEAD", "OPTIONS", "DELETE", "PATCH"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Clients of cores on other machines.
+//! Clients for cores on other machines.
 
 mod address;
 mod channel;
@@ -15,7 +15,7 @@ use compliance_api::client::Clients;
 use self::reads::CoalescedReads;
 use crate::settings::Settings;
 
-/// Clients of the cores at `core_urls`, over the channel of [`connect`].
+/// Returns clients for the cores at `core_urls`, over a channel from [`connect`].
 pub fn remote(core_urls: &str, settings: &Settings) -> Result<Clients, RemoteError> {
     let (channel, limit) = (connect(core_urls, settings)?, settings.message_limit());
     let reads = CoalescedReads::new(channel.clone(), limit, settings.request_timeout);
@@ -27,7 +27,7 @@ mod tests {
     use crate::{remote, settings::Settings};
 
     #[tokio::test]
-    async fn an_address_has_a_scheme_and_a_host() {
+    async fn core_urls_need_scheme_and_host() {
         for right in ["http://127.0.0.1:50051", "http://a:1,http://[::1]:2", "http://a:1, https://b", "https://core:1"]
         {
             assert!(remote(right, &Settings::default()).is_ok(), "{right}");

@@ -1,4 +1,4 @@
-//! Routes as data, for documentation, metrics and checks. Also finds the names in a request that have no effect.
+//! Routes as data, for documentation, metrics and checks. Also finds ignored names in requests.
 
 use std::fmt::{self, Display, Write as _};
 
@@ -17,18 +17,18 @@ use crate::{
     limits::{MAX_IGNORED_CHARS, MAX_IGNORED_NAMES},
 };
 
-/// The position of the last event, from event clients that cannot set headers.
+/// Query parameter with the position of the last event, for clients that cannot set headers.
 pub(crate) const LAST_EVENT_PARAMETER: &str = "lastEventId";
 
-/// Lists the query parameters that were ignored.
+/// Header that lists ignored query parameters.
 pub(crate) const IGNORED_PARAMETERS: HeaderName = HeaderName::from_static("x-ignored-parameters");
-/// Lists the body fields that were ignored.
+/// Header that lists ignored body fields.
 pub(crate) const IGNORED_FIELDS: HeaderName = HeaderName::from_static("x-ignored-fields");
 
 /// A route of the router.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
-    /// Method, in lower case.
+    /// Method, in lowercase.
     pub method: &'static str,
     /// Path, with its parameters in braces.
     pub path: &'static str,
@@ -40,7 +40,7 @@ pub struct Route {
     pub(crate) supports_if_match: bool,
     /// The scope that the operation needs.
     pub(crate) scope: Option<&'static str>,
-    /// The request whose list can come from a file. Its other fields are file options, in the query.
+    /// The request whose list can come from a file. Its other fields are options in the query.
     pub(crate) file: Option<&'static Message>,
 }
 
@@ -58,7 +58,7 @@ impl Route {
         Self { supports_if_match: true, ..self }
     }
 
-    /// Needs the scope of this operation of the core. Its last scope is the partners' scope.
+    /// Requires the scope of this core operation. The operation's last scope is for partners.
     pub(crate) const fn scope(self, operation: &Operation) -> Self {
         match operation.authorization {
             Authorization::Scope([.., scope]) => Self { scope: Some(scope), ..self },
@@ -66,12 +66,12 @@ impl Route {
         }
     }
 
-    /// Also accepts a file, whose rows become the list of this operation of the core.
+    /// Also accepts a file whose rows become the list of this core operation.
     pub(crate) const fn file(self, operation: &Operation) -> Self {
         Self { file: Some(operation.request), ..self }
     }
 
-    /// Whether a parameter has an effect on a request with these headers.
+    /// Returns whether a parameter has an effect on a request with these headers.
     fn has_parameter(&self, name: &str, headers: &HeaderMap) -> bool {
         let has = |message: &Message| message.field(name).is_some_and(is_parameter);
         let has_events = self.query.iter().any(|message| message.name == ListChangesRequest::MESSAGE.name);
@@ -81,15 +81,16 @@ impl Route {
     }
 }
 
-/// Whether a request field is a query parameter. Required IDs are in the path, whole lists begin at their first record, and records are in
-/// the body.
+/// Returns whether a request field is a query parameter.
+///
+/// Required IDs are in the path, whole lists begin at their first record, and records are in the body.
 pub(crate) fn is_parameter(field: &Field) -> bool {
     field.name != "after_id"
         && (field.may_be_absent || !matches!(field.kind, Kind::Integer(_)))
         && !matches!(field.kind, Kind::Message(_))
 }
 
-/// Returns the header that lists unknown parameters of a query. Without a route, all parameters are unknown.
+/// Returns the header that lists unknown query parameters. Without a route, all parameters are unknown.
 pub(crate) fn ignored_parameters(
     route: Option<&Route>,
     path: &str,
@@ -108,7 +109,7 @@ pub(crate) fn ignored_parameters(
     ignored.header()
 }
 
-/// The object that holds a field.
+/// The object that contains a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Location {
     /// The body or the query.
@@ -128,7 +129,7 @@ impl Location {
     }
 }
 
-/// The path of a field begins with this.
+/// Writes the prefix of a field's path.
 impl Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -139,7 +140,7 @@ impl Display for Location {
     }
 }
 
-/// The first few ignored names. Each name of a list's elements appears once, with the first element that has it.
+/// The first few ignored names. A name in several list elements appears once, with the first element.
 #[derive(Default)]
 pub(crate) struct Ignored(Vec<(Location, String)>);
 
@@ -155,7 +156,7 @@ impl Ignored {
         }
     }
 
-    /// Puts the names of the body itself first.
+    /// Moves the names of the body itself to the front.
     pub(crate) fn sort(&mut self) {
         self.0.sort_by_key(|(location, _)| *location != Location::Top);
     }
@@ -165,7 +166,7 @@ impl Ignored {
         let mut value = String::new();
         for (location, name) in &self.0 {
             let separator = if value.is_empty() { "" } else { ", " };
-            // Writing to a string does not fail.
+            // Writing to a String cannot fail.
             let _ = write!(value, "{separator}{location}");
             let longest = value.len() + MAX_IGNORED_CHARS;
             for char in name.chars() {
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn only_parameters_without_an_effect_are_listed() {
+    fn only_ignored_parameters_are_listed() {
         let urls = "perpage=5&page=2&incident_status=Open&perpage=6&a%2Cb%0D=&disabled=";
         assert_eq!(ignored(route("get", "/api/urls"), urls).as_deref(), Some("perpage, incident_status, a%2Cb%0D"));
         assert_eq!(ignored(route("post", "/api/urls"), "page=1").as_deref(), Some("page"));
@@ -219,7 +220,7 @@ mod tests {
         assert_eq!(super::ignored_parameters(None, "/api/x", "x=1", &HeaderMap::new()).unwrap(), "x");
     }
 
-    /// The documented parameters of each operation are exactly those with an effect.
+    /// Each operation documents exactly the parameters that have an effect.
     #[test]
     fn only_undocumented_parameters_are_listed() {
         let document: serde_json::Value = serde_json::from_str(include_str!("../../docs/openapi.json")).unwrap();
@@ -243,14 +244,14 @@ mod tests {
     }
 
     #[test]
-    fn few_names_are_listed_and_each_is_short() {
+    fn ignored_parameter_list_is_bounded() {
         let many: Vec<String> = (0..50).map(|number| format!("{number}{}", "x".repeat(100))).collect();
         let listed = ignored(route("get", "/api/cases"), &many.join("&")).unwrap();
         assert_eq!((listed.split(", ").count(), listed.len()), (10, 10 * 64 + 9 * 2));
     }
 
     #[test]
-    fn ignored_names_are_listed_once_and_shortened() {
+    fn ignored_names_are_deduplicated_and_truncated() {
         let mut ignored = Ignored::default();
         assert_eq!(ignored.header(), None);
         for index in [3, 4] {

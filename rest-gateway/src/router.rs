@@ -1,4 +1,4 @@
-//! All routes with their handlers. The comment above a handler is the documentation of its route.
+//! All routes and their handlers. The comment above a handler is the API documentation of its route.
 
 use std::sync::Arc;
 
@@ -44,9 +44,9 @@ use crate::{
     settings::Settings,
 };
 
-/// The documented JSON interface in front of a core.
+/// Returns the router of the documented JSON interface.
 ///
-/// A core in the same process shares its request `memory`. Without it, the gateway has the memory of its settings.
+/// An in-process core shares its request `memory`. Otherwise, the gateway uses the memory in its settings.
 pub fn router(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>, settings: &Settings) -> Router {
     let gateway = Arc::new(Gateway::new(clients, memory, verifier, settings.clone()));
     let routes = routes().fallback(unknown_path).method_not_allowed_fallback(wrong_method);
@@ -57,7 +57,7 @@ pub fn router(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>,
     observe(routes, ROUTES, gateway.memory.clone()).with_state(gateway)
 }
 
-/// The routes of a service that is not ready. `/livez` responds normally, and everything else with 503.
+/// Returns the router of a service that is not ready. `/livez` responds normally, and all other paths with 503.
 pub fn unready() -> Router {
     let unavailable = || async { Rejection::from(Error::core_unavailable()).into_response() };
     Router::new()
@@ -67,7 +67,7 @@ pub fn unready() -> Router {
         .method_not_allowed_fallback(unavailable)
 }
 
-/// The headers that pages of other origins may send. Event clients send `Cache-Control`; tracing clients send the last three.
+/// Headers that pages from other origins can send. Event clients send `Cache-Control`; tracing clients send the last three.
 const ALLOWED_HEADERS: [HeaderName; 11] = [
     AUTHORIZATION,
     CONTENT_TYPE,
@@ -82,9 +82,9 @@ const ALLOWED_HEADERS: [HeaderName; 11] = [
     HeaderName::from_static("baggage"),
 ];
 
-/// Lets pages of these origins call the interface. `*` means any origin.
+/// Allows pages from these origins to call the interface. `*` means any origin.
 ///
-/// The page sends the token, not the browser itself, so credentials are not allowed.
+/// Pages send tokens themselves, so the browser does not need to send credentials.
 fn cross_origin(origins: &[HeaderValue]) -> Option<CorsLayer> {
     if origins.is_empty() {
         return None;
@@ -107,7 +107,7 @@ fn cross_origin(origins: &[HeaderValue]) -> Option<CorsLayer> {
 
 macro_rules! routes {
     ($($method:ident $path:literal => $handler:path $(, [$($query:ident),*])? $(, $option:ident($($value:ident)?))*;)*) => {
-        /// All routes, in the order of their documentation.
+        /// All routes, in documentation order.
         pub const ROUTES: &[Route] = &[$(
             Route::new(stringify!($method), $path, stringify!($handler), &[$($($query::MESSAGE),*)?])
                 $(.$option($(&Operation::$value)?))*
@@ -119,7 +119,7 @@ macro_rules! routes {
     };
 }
 
-// The requests in brackets have the query parameters as fields. A route has the scope of an operation of the core.
+// The fields of the requests in brackets are the query parameters. `scope` names the core operation whose scope a route needs.
 routes! {
     get "/api/affiliates" => affiliates::list, [ListAffiliatePageRequest, ListAffiliatesRequest];
     post "/api/affiliates" => affiliates::create, file(BATCH_CREATE_AFFILIATES);

@@ -1,4 +1,4 @@
-//! The handlers, one file for each resource.
+//! The handlers, one file per resource.
 
 pub(crate) mod affiliates;
 pub(crate) mod cases;
@@ -14,12 +14,12 @@ use http::Method;
 
 use crate::envelope::Rejection;
 
-/// The response for an unknown path.
+/// Responds to an unknown path.
 pub(crate) async fn unknown_path() -> Rejection {
     Error::unknown_path().into()
 }
 
-/// The response for a method that the path does not support.
+/// Responds to a method that the path does not support.
 pub(crate) async fn wrong_method(method: Method) -> Rejection {
     Error::new(Reason::MethodNotAllowed, format!("This path does not support the method {method}.")).into()
 }

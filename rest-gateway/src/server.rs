@@ -1,4 +1,4 @@
-//! The port of REST.
+//! The REST port.
 
 use std::io;
 
@@ -17,7 +17,7 @@ pub async fn serve(
     settings: &Settings,
     shutdown: CancellationToken,
 ) -> io::Result<()> {
-    // Layers of a router run after its routing.
+    // A router's layers run after routing, which needs the decoded path.
     let service = MapRequest::new(router, canonical::<Incoming>);
     let app = App { name: "REST", http1: true, service };
     http_server::serve(listener, app, (&settings.connections).into(), shutdown).await

@@ -1,4 +1,4 @@
-//! Settings of the gateway: one field each, with its flag, variable, default and bounds.
+//! Gateway settings: one field each, with its flag, variable, default and bounds.
 
 use std::{net::SocketAddr, ops::RangeInclusive, time::Duration};
 
@@ -12,42 +12,42 @@ use crate::sign_in::ConsoleSignIn;
 
 const MIB: usize = 1 << 20;
 const ANY_SIZE: RangeInclusive<u64> = 1 << 10..=1 << 40;
-/// Longest time to connect to a core.
+/// Maximum time to connect to a core.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How REST is served.
+/// Settings of the REST server.
 #[derive(Args, Clone, Debug)]
 pub struct Settings {
-    /// Address of REST; port 0 chooses a free port.
+    /// Address of the REST server; port 0 chooses a free port.
     #[arg(id = "rest-addr", long, env = "COMPLIANCE_REST_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR",
           value_parser = listen_address)]
     pub address: SocketAddr,
-    /// Largest request body; a larger one gets 413.
+    /// Maximum size of a request body; a larger body gets 413.
     #[arg(long, env = "COMPLIANCE_BODY_LIMIT", default_value = "32MiB", value_name = "SIZE",
           value_parser = size(ANY_SIZE))]
     pub body_limit: usize,
-    /// Memory of all REST requests together, encoded and decoded. A company can use at most half of the memory that other companies leave
-    /// free. With the core in this process, --request-memory applies to both.
+    /// Memory for all REST requests, encoded and decoded. A company can use at most half of the memory that other companies leave free. With the core
+    /// in this process, --request-memory applies to both.
     #[arg(long, env = "COMPLIANCE_BODY_MEMORY", default_value = "384MiB", value_name = "SIZE",
           value_parser = size(ANY_SIZE))]
     pub body_memory: usize,
-    /// Longest time to receive a request body.
+    /// Maximum time to receive a request body.
     #[arg(long, env = "COMPLIANCE_BODY_TIMEOUT", default_value = "60s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub body_timeout: Duration,
-    /// Longest duration of one call to the core.
+    /// Maximum duration of a call to the core.
     #[arg(id = "rest-request-timeout", long, env = "COMPLIANCE_REST_REQUEST_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub request_timeout: Duration,
-    /// Longest duration of a streamed list.
+    /// Maximum duration of a streamed list.
     #[arg(id = "rest-list-timeout", long, env = "COMPLIANCE_REST_LIST_TIMEOUT", default_value = "10m", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub list_timeout: Duration,
-    /// Limits of clients' connections.
+    /// Limits of client connections.
     #[command(flatten)]
     pub connections: RestConnections,
-    /// Origin of web pages that may call REST from a browser, such as `https://partner.example`; `*` for any. Several are
-    /// separated by commas.
+    /// Origin of web pages that can call the REST API from a browser, such as `https://partner.example`; `*` allows any. Separate several origins
+    /// with commas.
     #[arg(id = "cors-origin", long, env = "COMPLIANCE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
     pub cors_origins: Vec<HeaderValue>,
     /// How officers sign in to the console.
@@ -56,7 +56,7 @@ pub struct Settings {
     /// Number of connections to each core in another process.
     #[arg(long, env = "COMPLIANCE_CORE_CONNECTIONS", default_value_t = 2, value_name = "N", value_parser = count(1..=MAX_COUNT))]
     pub core_connections: usize,
-    /// Longest time to connect to a core.
+    /// Maximum time to connect to a core.
     #[arg(skip = CONNECT_TIMEOUT)]
     pub connect_timeout: Duration,
     /// Certificates for connections to cores at `https` addresses.
@@ -67,24 +67,24 @@ pub struct Settings {
 /// Limits of connections to the REST port.
 #[derive(Args, Clone, Debug)]
 pub struct RestConnections {
-    /// Longest time until a connection has sent the head of its first request.
+    /// Maximum time until a connection has sent the head of its first request.
     #[arg(id = "rest-header-timeout", long, env = "COMPLIANCE_REST_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub header_timeout: Duration,
-    /// Longest time between two requests of a connection. A load balancer in front must close idle connections earlier. AWS ALB closes
-    /// them after 60s, so the default suits it. Google Cloud closes them after 600s, so it needs 620s here.
+    /// Maximum time between two requests on a connection. A load balancer in front must close idle connections earlier. AWS ALB closes them after
+    /// 60s, so the default suits it. Google Cloud closes them after 600s, so it needs 620s here.
     #[arg(id = "rest-idle-timeout", long, env = "COMPLIANCE_REST_IDLE_TIMEOUT", default_value = "75s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub idle_timeout: Duration,
-    /// How long the REST port stays open after the service has begun to shut down, so that load balancers notice it.
+    /// How long the REST port stays open after shutdown begins, so load balancers can notice the shutdown.
     #[arg(id = "rest-shutdown-delay", long, env = "COMPLIANCE_REST_SHUTDOWN_DELAY", default_value = "5s", value_name = "TIME",
           value_parser = duration(Duration::ZERO..=Duration::from_mins(10)))]
     pub shutdown_delay: Duration,
-    /// Longest time to finish accepted requests after the port has closed.
+    /// Maximum time to finish accepted requests after the port has closed.
     #[arg(id = "rest-shutdown-grace", long, env = "COMPLIANCE_REST_SHUTDOWN_GRACE", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub shutdown_grace: Duration,
-    /// Longest time for which a client may stop reading a response.
+    /// Maximum time that a client can stall while reading a response.
     #[arg(id = "rest-write-timeout", long, env = "COMPLIANCE_REST_WRITE_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub write_timeout: Duration,
@@ -124,7 +124,7 @@ impl From<&RestConnections> for ConnectionLimits {
 }
 
 impl Settings {
-    /// Returns the memory of all requests together, in bytes: at least one body of maximum size.
+    /// Returns the memory for all requests, in bytes: at least one body of maximum size.
     pub(crate) fn memory(&self) -> usize {
         self.body_memory.max(self.body_limit)
     }
@@ -134,14 +134,15 @@ impl Settings {
         self.body_limit.saturating_mul(8).max(64 * MIB)
     }
 
-    /// Returns the maximum memory of one request's message, in bytes. Short JSON items become large records, so the body limit alone
-    /// does not limit it.
+    /// Returns the maximum memory for one request's message, in bytes.
+    ///
+    /// Short JSON items become large records, so the body limit alone does not limit the memory.
     pub(crate) fn message_memory(&self) -> usize {
         self.body_limit.saturating_mul(16).min(128 * MIB)
     }
 }
 
-/// Reads an origin as browsers send it: scheme, host and port only.
+/// Parses an origin as browsers send it: scheme, host and port only.
 fn origin(text: &str) -> Result<HeaderValue, String> {
     let allowed = "must be * or scheme://host[:port], such as https://partner.example";
     let is_origin = |url: Uri| {

@@ -1,4 +1,4 @@
-//! The console's sign-in with accounts of the company.
+//! Console sign-in with company accounts.
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -8,11 +8,11 @@ use url::{Host, Url};
 #[derive(Args, Clone, Debug, Serialize)]
 pub struct ConsoleSignIn {
     /// Issuer of the OpenID Connect provider whose accounts sign in to the console, such as `https://login.example/realms/main`.
-    /// Without it, the console takes tokens only.
+    /// Without it, the console accepts only tokens.
     #[arg(id = "console-oidc-issuer", long, env = "COMPLIANCE_CONSOLE_OIDC_ISSUER", value_name = "URL", value_parser = issuer,
           requires = "console-oidc-client-id")]
     pub issuer: Option<String>,
-    /// ID of the console at the provider: a public client with PKCE whose redirect URI is the console's address.
+    /// Client ID of the console at the provider: a public client with PKCE whose redirect URI is the console's address.
     #[arg(
         id = "console-oidc-client-id",
         long,
@@ -26,8 +26,7 @@ pub struct ConsoleSignIn {
     #[arg(id = "console-oidc-scope", long, env = "COMPLIANCE_CONSOLE_OIDC_SCOPE", default_value = "openid", value_name = "SCOPES",
           value_parser = scope)]
     pub scope: String,
-    /// Token of the provider that the console sends to this service: the access token, or the ID token if access tokens are
-    /// not JSON Web Tokens.
+    /// Provider token that the console sends to this service: the access token, or the ID token if access tokens are not JSON Web Tokens.
     #[arg(
         id = "console-oidc-bearer",
         long,
@@ -36,15 +35,14 @@ pub struct ConsoleSignIn {
         value_name = "TOKEN"
     )]
     pub token: SentToken,
-    /// Origin of the provider's endpoints, such as `https://tokens.example`, if it is not the issuer's. Several are separated
-    /// by commas.
+    /// Origin of the provider's endpoints, such as `https://tokens.example`, if it is not the issuer's. Separate several origins with commas.
     #[arg(id = "console-oidc-origin", long, env = "COMPLIANCE_CONSOLE_OIDC_ORIGIN", value_name = "ORIGIN", value_delimiter = ',',
           value_parser = origin)]
     #[serde(skip)]
     pub origins: Vec<String>,
 }
 
-/// The provider's token that the console sends.
+/// The provider token that the console sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum SentToken {
@@ -63,7 +61,7 @@ struct Shown<'a> {
 }
 
 impl ConsoleSignIn {
-    /// Returns the console with these settings. The claims are those of tokens with the company and the person.
+    /// Returns the console with these settings. `company_claim` and `person_claim` name the token claims with the company and the person.
     pub(crate) fn console(&self, company_claim: &str, person_claim: &str) -> pages::Page {
         let issuer = self.issuer.as_deref().filter(|_| self.client_id.is_some());
         let own = issuer.and_then(|issuer| Some(Url::parse(issuer).ok()?.origin().ascii_serialization()));
@@ -75,7 +73,7 @@ impl ConsoleSignIn {
     }
 }
 
-/// Reads an issuer (OpenID Connect Discovery 1.0, 3). Tokens contain the same text, so it stays unchanged.
+/// Parses an issuer (OpenID Connect Discovery 1.0, 3). Tokens contain the same text, so the result is unchanged.
 fn issuer(text: &str) -> Result<String, String> {
     let url = safe_url(text)?;
     if url.query().is_some() || url.fragment().is_some() {
@@ -84,13 +82,13 @@ fn issuer(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Reads an origin as browsers write it.
+/// Parses an origin in the form that browsers use.
 fn origin(text: &str) -> Result<String, String> {
     let origin = safe_url(text)?.origin().ascii_serialization();
     if origin == text { Ok(origin) } else { Err(format!("must be scheme://host[:port], such as {origin}")) }
 }
 
-/// Reads an HTTPS URL, or a URL of this machine, which nobody on the network can replace. Its host becomes part of a browser policy.
+/// Parses an HTTPS URL, or a URL of this machine, which nobody on the network can replace. Its host becomes part of a browser policy.
 fn safe_url(text: &str) -> Result<Url, String> {
     let allowed = "must be an HTTPS URL, such as https://login.example; HTTP is allowed for this machine only";
     let url = Url::parse(text).map_err(|_| allowed.to_owned())?;
@@ -106,7 +104,7 @@ fn safe_url(text: &str) -> Result<Url, String> {
     if is_safe && !has_user && url.host_str().is_some_and(is_plain) { Ok(url) } else { Err(allowed.to_owned()) }
 }
 
-/// Reads scopes. They must contain `openid`, which makes the request an OpenID Connect request.
+/// Parses scopes. OpenID Connect requires the scope `openid`.
 fn scope(text: &str) -> Result<String, String> {
     let scopes: Vec<&str> = text.split_whitespace().collect();
     if scopes.contains(&"openid") { Ok(scopes.join(" ")) } else { Err("must contain openid".to_owned()) }
@@ -121,7 +119,7 @@ mod tests {
     use super::{ConsoleSignIn, SentToken, issuer, origin, scope};
 
     #[test]
-    fn issuers_and_origins_use_https_or_this_machine() {
+    fn issuers_and_origins_need_https_or_localhost() {
         for taken in
             ["https://login.example", "https://login.example/realms/main/", "http://127.0.0.1:8", "http://[::1]:8/x"]
         {
@@ -152,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn issuer_and_client_are_required_together() {
+    fn issuer_and_client_id_require_each_other() {
         let parse = |given: &str| {
             let command = ConsoleSignIn::augment_args(Command::new("gateway").no_binary_name(true));
             command.try_get_matches_from(given.split_whitespace()).map(drop).map_err(|error| error.to_string())
@@ -165,7 +163,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn console_may_call_its_provider() {
+    async fn console_policy_allows_configured_provider() {
         let none = ConsoleSignIn {
             issuer: None,
             client_id: None,
@@ -201,7 +199,7 @@ mod tests {
             assert_eq!(file.headers()["content-type"], "application/json");
             assert_eq!(file.into_body().collect().await.unwrap().to_bytes(), shown);
         }
-        // A browser keeps the policy of a page that it has.
+        // Browsers keep the policy of a cached page, so another policy needs another etag.
         assert_ne!(tags[0], tags[1]);
     }
 }

@@ -1,4 +1,4 @@
-//! Responses that are written while their records arrive: a list or a page of any size as one document, and server-sent events.
+//! Streamed responses: lists and pages of any size, and server-sent events.
 
 mod list_format;
 
@@ -30,7 +30,7 @@ use crate::{
     limits::{RECORD_SIZE, RETRY_WAIT},
 };
 
-/// The response with all records of `messages`. It holds `resources` until its end.
+/// Returns a response that streams all records of `messages`. It holds `resources` until it ends.
 pub(crate) fn respond_list<M: Send + Sync + 'static, R: Serialize + 'static>(
     document: ListFormat,
     messages: Messages<M>,
@@ -45,12 +45,12 @@ pub(crate) fn respond_list<M: Send + Sync + 'static, R: Serialize + 'static>(
     });
     let mut response = respond_with(StatusCode::OK, Body::from_stream(chunks));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    // The body cannot end in time itself: a client that does not read never polls it.
+    // The body cannot enforce the deadline itself, because nothing polls it while the client does not read.
     response.extensions_mut().insert(FinishBy(deadline));
     response
 }
 
-/// The response with all records of an opened stream.
+/// Returns a response that streams all records of an opened stream.
 pub(crate) fn respond_opened<M: Send + Sync + 'static, R: Serialize + 'static>(
     document: ListFormat,
     Opened { first, rest, memory }: Opened<M>,
@@ -77,8 +77,8 @@ fn chunks<M, R: Serialize>(
             let expected = records.len() * record_size;
             chunk.reserve(expected);
             compute(expected, || records.iter().try_for_each(|record| document.add(&mut chunk, record)))?;
-            // A company's records have similar sizes, so an eighth more is enough for the next chunk. A chunk that grows doubles, and an
-            // unread connection keeps the memory.
+            // A company's records have similar sizes, so an eighth more is enough for the next chunk. A growing chunk would double its memory, and an
+            // unread connection would keep it.
             record_size = chunk.len().div_ceil(records.len().max(1)) * 9 / 8;
             // An unread connection stops at `yield`, and holds only the chunk.
             drop(message);
@@ -95,7 +95,7 @@ fn chunks<M, R: Serialize>(
 
 /// Returns the next message, unless the deadline has passed.
 ///
-/// Closes the connection after an error, so that no client mistakes a partial list for a complete one.
+/// Closes the connection after an error, so clients never mistake a partial list for a complete one.
 async fn next<M>(messages: &mut Messages<M>, deadline: Instant) -> Result<Option<M>, BoxError> {
     let too_late = || Err("the list took too long".into());
     // `timeout_at` returns ready messages even after the deadline.
@@ -113,7 +113,7 @@ async fn next<M>(messages: &mut Messages<M>, deadline: Instant) -> Result<Option
     }
 }
 
-/// The response with the changes of an opened watch. A client learns why the watch ended when it connects again.
+/// Returns a response that streams the changes of a watch. Clients learn why a watch ended when they reconnect.
 pub(crate) fn respond_events(Opened { first, rest, .. }: Opened<WatchChangesResponse>, deadline: Instant) -> Response {
     let end = http_server::closing().cancelled_owned();
     let messages = stream::iter(first.into_iter().map(Ok)).chain(rest);
@@ -130,7 +130,7 @@ pub(crate) fn respond_events(Opened { first, rest, .. }: Opened<WatchChangesResp
     response
 }
 
-/// Writes a page as an event. Without changes, the event has an ID only.
+/// Writes a page as an event. Without changes, the event has only an ID.
 fn event(page: ListChangesResponse) -> Bytes {
     let position = page.position;
     let mut event = format!("id: {position}\nevent: changes\ndata: ").into_bytes();

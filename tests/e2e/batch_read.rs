@@ -17,12 +17,12 @@ use test_support::{
     LockedTable, Options, TestService, forged_token, invalid_tokens, new_company, now, reason_of, token,
 };
 
-/// Builds a message of reads, each with a token.
+/// Builds a `BatchReadRequest`, with a token for each read.
 #[derive(Default)]
 pub(crate) struct Batch(BatchReadRequest);
 
 impl Batch {
-    /// Adds a read. It sends equal tokens once, as the gateway does.
+    /// Adds a read. Equal tokens share an entry, as in the gateway's requests.
     pub(crate) fn read(mut self, token: Option<&str>, operation: Operation) -> Self {
         let value = token.map(|token| format!("Bearer {token}")).unwrap_or_default();
         let tokens = &mut self.0.authorizations;
@@ -53,20 +53,20 @@ impl Batch {
             .into_inner()
     }
 
-    /// The results, in the order of the reads.
+    /// Sends the batch and returns the results in the order of the reads.
     pub(crate) async fn results(self, core: &Channel) -> Vec<Result<Response<Outcome>, Status>> {
         let mut results: Vec<_> = self.0.reads.iter().map(|_| None).collect();
         let mut responses = self.send(core).await;
         while let Some(response) = responses.message().await.unwrap() {
             let result = &mut results[response.read as usize];
-            assert!(result.is_none(), "two responses to one read");
+            assert!(result.is_none(), "received two responses to one read");
             *result = Some(response.into_result());
         }
-        results.into_iter().map(|result| result.expect("a read without a response")).collect()
+        results.into_iter().map(|result| result.expect("every read has a response")).collect()
     }
 }
 
-/// A connection to the core.
+/// Connects to the core.
 pub(crate) async fn connect(core: SocketAddr) -> Channel {
     Channel::from_shared(format!("http://{core}")).unwrap().connect().await.unwrap()
 }
@@ -83,12 +83,12 @@ pub(crate) fn case(case_id: i64) -> Operation {
     Operation::Case(GetComplianceCaseRequest { id: case_id, as_of: None })
 }
 
-/// The result of a read: the company's name for the affiliate, or the reason of the error.
+/// Returns the affiliate's name, or the reason for the error.
 fn shown(result: &Result<Response<Outcome>, Status>) -> String {
     match result {
         Ok(response) => match response.get_ref() {
             Outcome::Affiliate(affiliate) => affiliate.distributor_name().to_owned(),
-            other => panic!("no affiliate: {other:?}"),
+            other => panic!("expected an affiliate, got {other:?}"),
         },
         Err(status) => reason_of(status),
     }
@@ -102,7 +102,7 @@ fn remaining(result: &Result<Response<Outcome>, Status>) -> Option<&str> {
     metadata.get("x-ratelimit-remaining").map(|value| value.to_str().unwrap())
 }
 
-/// Adds an affiliate with a given ID, whose name includes the company's ID.
+/// Inserts an affiliate with this ID. Its name contains the company ID.
 async fn insert(service: &TestService, company: i64, id: i64) {
     let insert = "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
         values ($1, $2, 'A', 'Of company ' || $1)";
@@ -110,7 +110,7 @@ async fn insert(service: &TestService, company: i64, id: i64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn callers_get_only_their_records() {
+async fn callers_get_only_their_own_records() {
     let service = TestService::with(Options { rate_limit: "3/m".parse().unwrap(), ..Options::default() }).await;
     let (one, other, limited, none) = (new_company(), new_company(), new_company(), new_company());
     for company in [one, other, limited] {
@@ -123,7 +123,7 @@ async fn callers_get_only_their_records() {
     let invalid = invalid_tokens(one);
     let mut batch = Batch::default();
     let mut expected = Vec::new();
-    // Every caller reads the same ID three times, together with callers without permission.
+    // Each caller reads the same ID three times, interleaved with reads that have invalid tokens.
     for round in 0..3 {
         for (company, token) in [one, other, limited, none].into_iter().zip(&tokens) {
             batch = batch.read(Some(token), affiliate(1_000_001));
@@ -138,7 +138,7 @@ async fn callers_get_only_their_records() {
             expected.push(((*reason).to_owned(), None));
         }
     }
-    // One read exceeds the limit of the company, and only this read is rejected.
+    // One read exceeds its company's limit. The core rejects only that read.
     batch = batch.read(Some(&tokens[0]), affiliate(1_000_001));
     expected.push(("RATE_LIMITED".to_owned(), Some("0".to_owned())));
 
@@ -149,7 +149,7 @@ async fn callers_get_only_their_records() {
 
 /// Reads of cases wait for a lock. Reads of affiliates in the same message do not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slow_read_delays_no_other() {
+async fn slow_reads_do_not_delay_other_reads() {
     let service = TestService::start().await;
     let (slow, quick) = (new_company(), new_company());
     insert(&service, quick, 1_000_001).await;
@@ -165,7 +165,7 @@ async fn a_slow_read_delays_no_other() {
     for _ in 0..11 {
         let response = responses.message().await.unwrap().unwrap();
         let is_forged = response.read == 20;
-        assert!(is_forged || response.read % 2 == 1, "a read that has to wait came first");
+        assert!(is_forged || response.read % 2 == 1, "a blocked read finished first");
         let expected = if is_forged { "TOKEN_INVALID".to_owned() } else { format!("Of company {quick}") };
         assert_eq!(shown(&response.into_result()), expected);
     }
@@ -177,7 +177,7 @@ async fn a_slow_read_delays_no_other() {
     assert!(responses.message().await.unwrap().is_none());
 }
 
-/// Callers that leave while their reads wait do not affect other results.
+/// Callers that disconnect while their reads wait do not affect other callers' results.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn abandoned_reads_do_not_affect_others() {
     let service = TestService::start().await;
@@ -210,9 +210,9 @@ async fn abandoned_reads_do_not_affect_others() {
     }
 }
 
-/// A caller that immediately repeats rejected messages gets about ten responses per second, as for other rejected calls.
+/// A caller that immediately retries rejected messages gets about ten responses per second, as with other rejected calls.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn refused_messages_are_delayed() {
+async fn rejected_messages_are_delayed() {
     const CALLERS: usize = 4;
     const MESSAGES: usize = 100;
     let service = TestService::start().await;
@@ -225,15 +225,15 @@ async fn refused_messages_are_delayed() {
         }
     });
     join_all(calls).await;
-    // Ten rejections in 0.1 s are immediate. Each further one takes at least 50 ms.
+    // The core sends ten rejections per 0.1 s immediately. Each further rejection takes at least 50 ms.
     let (sent, elapsed) = ((CALLERS * MESSAGES) as f64, started.elapsed().as_secs_f64());
     let most = 10.0 * (elapsed / 0.1 + 1.0) + CALLERS as f64 * elapsed / 0.05;
-    assert!(sent <= most, "{sent} refused messages in {elapsed} s");
+    assert!(sent <= most, "{sent} rejected messages in {elapsed} s");
 }
 
 /// Each read has its own result, even if most tokens in its message are invalid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn valid_reads_among_many_invalid_ones() {
+async fn valid_reads_succeed_among_invalid_tokens() {
     let service = TestService::start().await;
     let companies: Vec<i64> = (0..40).map(|_| new_company()).collect();
     let (mut batch, mut expected) = (Batch::default(), Vec::new());
@@ -269,7 +269,7 @@ async fn batch_limits_are_enforced() {
     let status = ReadServiceClient::new(connect(service.grpc).await).batch_read(batch.0).await.unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument);
 
-    // The core verifies each token, so a message cannot have more tokens than reads.
+    // The core verifies every token, so the same limit applies to tokens and reads.
     let tokens = |count| BatchReadRequest { authorizations: vec!["Bearer a.b.c".to_owned(); count], reads: Vec::new() };
     assert!(Batch(tokens(MAX_READS)).results(&connect(service.grpc).await).await.is_empty());
     let status =

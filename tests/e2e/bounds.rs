@@ -1,4 +1,4 @@
-//! Bounds on what a caller, a company and all companies use.
+//! Resource limits per caller, per company and for the whole service.
 
 mod deadlines;
 mod documents;

@@ -1,4 +1,4 @@
-//! Citus: an unreachable node, and shards that move, while companies work.
+//! Citus: unreachable nodes and moving shards under load.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -9,14 +9,14 @@ use serde_json::json;
 use sqlx::PgConnection;
 use test_support::{Options, Received, RestClient, TestService, WebhookReceiver, connect_to_citus, new_company};
 
-/// The number of statements that Citus sent to one shard, and to several.
+/// Returns the number of single-shard and multi-shard statements.
 pub(crate) async fn counted(coordinator: &mut PgConnection) -> (i64, i64) {
     let counted = "select query_execution_single_shard, query_execution_multi_shard from citus_stat_counters
         where name = current_database()";
     sqlx::query_as(counted).fetch_one(coordinator).await.unwrap()
 }
 
-/// The node of a company's records.
+/// The shard and node of a company's records.
 #[derive(Debug, PartialEq, sqlx::FromRow)]
 struct Place {
     shardid: i64,
@@ -32,7 +32,7 @@ async fn place(coordinator: &mut PgConnection, company: i64) -> Place {
     sqlx::query_as(place).bind(company).fetch_one(coordinator).await.unwrap()
 }
 
-/// Companies whose records are on different nodes.
+/// Returns two companies whose records are on different nodes.
 async fn companies_apart(coordinator: &mut PgConnection) -> [(i64, Place); 2] {
     let first = new_company();
     let first = (first, place(coordinator, first).await);
@@ -45,7 +45,7 @@ async fn companies_apart(coordinator: &mut PgConnection) -> [(i64, Place); 2] {
     }
 }
 
-/// Adds a URL, and returns the status.
+/// Adds a URL and returns the status.
 async fn add(rest: &RestClient, number: usize) -> u16 {
     let body = json!({"urls": [{"url": format!("https://example.com/{number}")}]});
     rest.post("/urls", body.to_string()).await.status
@@ -55,7 +55,7 @@ async fn total(rest: &RestClient) -> i64 {
     rest.get("/urls?per_page=1").await.with_status(200)["meta"]["total"].as_i64().unwrap()
 }
 
-/// Adds and reads URLs one by one until it is stopped. Returns the number of URLs.
+/// Adds and reads URLs one by one until `is_done`. Returns the number of URLs.
 async fn work(rest: &RestClient, mut added: usize, is_done: &AtomicBool) -> usize {
     while !is_done.load(Ordering::Relaxed) {
         assert_eq!(add(rest, added).await, 201, "URL {added}");
@@ -65,17 +65,17 @@ async fn work(rest: &RestClient, mut added: usize, is_done: &AtomicBool) -> usiz
     added
 }
 
-/// Adds a URL as soon as possible.
+/// Adds a URL as soon as the node is available.
 async fn add_soon(rest: &RestClient, number: usize) {
     let start = Instant::now();
     while add(rest, number).await != 201 {
-        assert!(start.elapsed() < Duration::from_mins(2), "the node is not used again");
+        assert!(start.elapsed() < Duration::from_mins(2), "the node was not used again in time");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
-async fn companies_on_other_nodes_are_not_affected() {
+async fn node_outages_do_not_affect_other_nodes() {
     let receiver = WebhookReceiver::start().await;
     let service = TestService::with(Options { webhooks: receiver.settings(), ..Options::default() }).await;
     let Some(mut coordinator) = connect_to_citus(&service.pool).await else { return };
@@ -87,14 +87,14 @@ async fn companies_on_other_nodes_are_not_affected() {
     add_soon(&other_rest, 0).await;
     receiver.wait_for(1).await;
     let update = "select citus_update_node($1, $2, $3)";
-    // Nothing listens there. Citus runs no function on the node until all nodes know the address.
+    // Nothing listens on port 1. Citus runs no functions on the node until all nodes know the address.
     sqlx::query(update).bind(nodeid).bind(&nodename).bind(1).execute(&mut coordinator).await.unwrap();
     add_soon(&other_rest, 1).await;
     // The coordinator keeps its connections until it learns the new address.
     let (start, mut added) = (Instant::now(), 1);
     while add(&rest, added).await == 201 {
         added += 1;
-        assert!(start.elapsed() < Duration::from_mins(2), "the node is used where it is no more");
+        assert!(start.elapsed() < Duration::from_mins(2), "the coordinator still uses the old address");
     }
     let is_done = AtomicBool::new(false);
     let away = async {
@@ -108,7 +108,7 @@ async fn companies_on_other_nodes_are_not_affected() {
     let (others, ()) = tokio::join!(work(&other_rest, 2, &is_done), away);
     let start = Instant::now();
     while receiver.received().iter().flat_map(Received::positions).count() < others {
-        assert!(start.elapsed() < Duration::from_mins(2), "webhooks get no changes");
+        assert!(start.elapsed() < Duration::from_mins(2), "the webhook did not receive all changes in time");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     sqlx::query(update).bind(nodeid).bind(&nodename).bind(nodeport).execute(&mut coordinator).await.unwrap();
@@ -119,7 +119,7 @@ async fn companies_on_other_nodes_are_not_affected() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
-async fn shards_move_while_companies_write() {
+async fn companies_can_write_while_shards_move() {
     let service = TestService::start().await;
     let Some(mut coordinator) = connect_to_citus(&service.pool).await else { return };
     let [(company, from), (other, to)] = companies_apart(&mut coordinator).await;

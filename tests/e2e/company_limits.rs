@@ -1,4 +1,4 @@
-//! Limits of single companies, on every layer: only its own limit rejects a company's calls, and other companies are not affected.
+//! Per-company limits, on every layer. A company's limit rejects only that company's calls.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use tonic::Code;
 
 use crate::http::envelope;
 
-/// This number of requests in a window that does not end during a test.
+/// Returns a rate limit whose window outlasts the test.
 fn rate(requests: u32) -> RateLimit {
     RateLimit::Limited { requests: requests.try_into().unwrap(), window: Duration::from_hours(10_000) }
 }
 
-/// The status of a response, its limit, and its remaining requests.
+/// Returns a response's status, limit and remaining requests.
 fn limit_of(response: &RestResponse) -> (u16, Option<[u64; 2]>) {
     let number = |header| response.header(header).map(|value| value.parse().unwrap());
     let limit = number("x-ratelimit-limit").zip(number("x-ratelimit-remaining"));
@@ -22,7 +22,7 @@ fn limit_of(response: &RestResponse) -> (u16, Option<[u64; 2]>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_company_has_its_own_rate() {
+async fn companies_can_have_their_own_rate_limits() {
     let [low, off, usual] = [new_company(), new_company(), new_company()];
     let limit = |company, rate| CompanyLimit { company, limit: Limit::Rate(rate) };
     let company_limits = vec![limit(low, rate(3)), limit(off, RateLimit::Off)];

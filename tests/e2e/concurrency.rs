@@ -1,4 +1,4 @@
-//! Concurrent writers: no write is lost, and none fails because of another.
+//! Concurrent writers: no write is lost or fails because of another write.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use test_support::{RestClient, RestResponse, TestService, new_company};
 
-/// A client for each topology.
+/// Returns a client for each topology.
 fn clients(service: &TestService, company: i64) -> [RestClient; 2] {
     [service.rest(company), service.rest_remote(company)]
 }
@@ -22,7 +22,7 @@ fn statuses(answers: &[RestResponse], status: u16) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_creates_share_one_name() {
+async fn only_one_concurrent_create_gets_a_name() {
     let service = TestService::start().await;
     let company = new_company();
     let clients = clients(&service, company);
@@ -38,9 +38,9 @@ async fn concurrent_creates_share_one_name() {
     assert_eq!(list["data"].as_array().unwrap().len(), 5);
 }
 
-/// Concurrent A..Z and Z..A: each name is created once, and reported once.
+/// Concurrent batches create the same names in opposite orders.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn crossing_creates_report_each_name_once() {
+async fn opposing_batches_create_each_name_once() {
     let service = TestService::start().await;
     for round in 0..4 {
         let company = new_company();
@@ -72,9 +72,9 @@ async fn created(rest: &RestClient, count: usize) -> Vec<i64> {
     answer.as_array().unwrap().iter().map(|item| item["detail"]["affiliate_id"].as_i64().unwrap()).collect()
 }
 
-/// Concurrent batches over the same affiliates in both orders: every update succeeds, and each batch applies as a whole.
+/// Concurrent batches update the same affiliates in opposite orders. Each batch applies as a whole.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn crossing_updates_all_succeed() {
+async fn opposing_update_batches_all_succeed() {
     let service = TestService::start().await;
     let clients = clients(&service, new_company());
     let ids = created(&clients[0], 200).await;
@@ -94,13 +94,13 @@ async fn crossing_updates_all_succeed() {
         let list = clients[0].get("/affiliates").await.with_status(200);
         let cities: HashSet<String> =
             list["data"].as_array().unwrap().iter().map(|one| one["city"].to_string()).collect();
-        assert_eq!(cities.len(), 1, "the batches are mixed up: {cities:?}");
+        assert_eq!(cities.len(), 1, "the updates of several batches are mixed: {cities:?}");
     }
 }
 
-/// Renames that chase each other's names: a taken name is reported, and no two affiliates ever have the same name.
+/// Concurrent batches compete for the same names. The service reports taken names, and no two affiliates ever share a name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn crossing_renames_never_duplicate_names() {
+async fn concurrent_renames_never_duplicate_names() {
     let service = TestService::start().await;
     let clients = clients(&service, new_company());
     let ids = created(&clients[0], 40).await;
@@ -131,10 +131,9 @@ async fn crossing_renames_never_duplicate_names() {
     assert_eq!(names.len(), ids.len());
 }
 
-/// Writers of different fields of the same affiliates, in single and in batch updates: each field keeps its own writer's
-/// last value.
+/// Each writer updates a different field of the same affiliates, one by one or in a batch. Each field keeps its writer's last value.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writers_keep_their_own_fields() {
+async fn concurrent_updates_to_different_fields_persist() {
     const FIELDS: [&str; 6] = ["city", "state", "zip", "notes", "first_name", "last_name"];
     let service = TestService::start().await;
     let clients = clients(&service, new_company());
@@ -165,9 +164,9 @@ async fn writers_keep_their_own_fields() {
     }
 }
 
-/// Concurrent requests with the same URLs in both orders: each URL is added once.
+/// Concurrent requests add the same URLs in opposite orders.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_urls_are_added_once() {
+async fn concurrent_requests_add_each_url_once() {
     let service = TestService::start().await;
     let clients = clients(&service, new_company());
     let urls: Vec<String> = (0..400).map(|number| format!("https://example.org/{number}")).collect();
@@ -192,9 +191,9 @@ async fn concurrent_urls_are_added_once() {
     assert_eq!(clients[0].get("/urls?per_page=1").await.with_status(200)["meta"]["total"], urls.len());
 }
 
-/// Single creates, single renames, and batches of both, over the same few names.
+/// Single and batch creates and renames compete for the same few names.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn singles_and_batches() {
+async fn competing_singles_and_batches_cause_no_errors() {
     let service = TestService::start().await;
     let clients = clients(&service, new_company());
     let ids = created(&clients[0], 20).await;

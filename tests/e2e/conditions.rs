@@ -15,7 +15,7 @@ async fn url(rest: &RestClient, url: &str) -> i64 {
     added[0]["detail"]["url_id"].as_i64().unwrap()
 }
 
-/// Changes an affiliate if it has one of these tags.
+/// Updates an affiliate if it has one of these etags.
 async fn put(rest: &RestClient, id: i64, body: serde_json::Value, if_match: &[&str]) -> RestResponse {
     let mut request = rest.request("PUT", &format!("/affiliates/{id}")).header("Content-Type", "application/json");
     for line in if_match {
@@ -28,7 +28,7 @@ async fn tag(rest: &RestClient, path: &str) -> String {
     rest.get(path).await.header("etag").unwrap().to_owned()
 }
 
-/// The paths whose changes take `If-Match`.
+/// Paths whose writes accept `If-Match`.
 const WITH_IF_MATCH: [&str; 6] = [
     "/api/affiliates/{id}",
     "/api/urls/{id}",
@@ -41,7 +41,7 @@ const WITH_IF_MATCH: [&str; 6] = [
 const CHANGED: &str = r#"{"code":"412","status":"error","detail":{"msg":"The record has changed since it was read. Read it again before you change it."}}"#;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn if_match_changes_one_affiliate() {
+async fn if_match_guards_single_affiliate_updates() {
     let service = TestService::start().await;
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
@@ -66,7 +66,7 @@ async fn if_match_changes_one_affiliate() {
         let third = put(&rest, id, city("Bonn"), &[&first, &several]).await;
         third.with_status(200);
         put(&rest, id, city("Basel"), &["*"]).await.with_status(200);
-        // A proxy that compresses has altered the tag.
+        // Compressing proxies alter the etag.
         for (round, altered) in ["--gzip", ";gzip", "-gzip", "-df", "--br", "-br"].iter().enumerate() {
             let altered = tag(&rest, &path).await.replacen('"', "", 1).replace('"', &format!("{altered}\""));
             let weak = format!("W/\"{altered}");
@@ -76,7 +76,7 @@ async fn if_match_changes_one_affiliate() {
         }
         put(&rest, id, city("Biel"), &[]).await.with_status(200);
 
-        // The order is 422, 404, 412, then a taken name.
+        // The service checks the request (422), the affiliate (404), the etag (412) and then the name.
         let invalid = put(&rest, id, json!({"id": id, "zip": 7}), &[&first]).await;
         assert_eq!((invalid.status, invalid.paths()), (422, vec!["zip".to_owned()]));
         for malformed in ["7", "\"7", "*, \"7\"", ""] {
@@ -92,7 +92,7 @@ async fn if_match_changes_one_affiliate() {
             async move { put(&rest, id, json!({"id": id, "affiliate_name": other}), &[if_match]).await.status }
         };
         assert_eq!((taken("\"0\"").await, taken("*").await), (412, 422));
-        // For one affiliate, and not for a batch.
+        // Batches do not accept `If-Match`.
         let batch = put(&rest, id, json!({"affiliates": [city("Bonn")]}), &["*"]).await;
         assert_eq!((batch.status, batch.paths()), (422, vec!["If-Match".to_owned()]));
         assert_eq!(rest.get(&path).await.json()["data"]["city"], "Biel");
@@ -100,7 +100,7 @@ async fn if_match_changes_one_affiliate() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_concurrent_change_per_tag_wins() {
+async fn one_concurrent_update_per_etag_wins() {
     let service = TestService::start().await;
     let company = new_company();
     let (local, remote) = (service.rest(company), service.rest_remote(company));
@@ -119,7 +119,7 @@ async fn one_concurrent_change_per_tag_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unchanged_content_is_not_sent_again() {
+async fn unchanged_records_return_304() {
     let service = TestService::start().await;
     let company = new_company();
     let rest = service.rest(company);
@@ -140,7 +140,7 @@ async fn unchanged_content_is_not_sent_again() {
     let url_tag = tag(&rest, &url_path).await;
     for rest in [service.rest(company), service.rest_remote(company)] {
         for (path, tag) in [(&affiliate_path, &affiliate_tag), (&case_path, &case_tag), (&url_path, &url_tag)] {
-            assert_eq!(self::tag(&rest, path).await, *tag, "each gateway has the same");
+            assert_eq!(self::tag(&rest, path).await, *tag, "the gateways return different etags");
             assert_eq!(known(&rest, path, tag).await, 304);
             assert_eq!(known(&rest, path, &format!("\"x\", W/{tag}")).await, 304);
             assert_eq!(known(&rest, path, "*").await, 304);
@@ -154,7 +154,7 @@ async fn unchanged_content_is_not_sent_again() {
             }
         }
     }
-    // A case shows its affiliate.
+    // A case includes its affiliate, so both etags change.
     put(&rest, id, json!({"id": id, "city": "Bern"}), &[]).await.with_status(200);
     assert_eq!(known(&rest, &affiliate_path, &affiliate_tag).await, 200);
     assert_eq!(known(&rest, &case_path, &case_tag).await, 200);
@@ -168,7 +168,7 @@ async fn unchanged_content_is_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn compressed_records_have_their_own_tags() {
+async fn compressed_records_have_their_own_etags() {
     let service = TestService::start().await;
     let company = new_company();
     let rest = service.rest(company);
@@ -190,7 +190,7 @@ async fn compressed_records_have_their_own_tags() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_erasure_needs_the_tag() {
+async fn stale_etags_do_not_erase_affiliates() {
     let service = TestService::start().await;
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
@@ -219,7 +219,7 @@ async fn an_erasure_needs_the_tag() {
     }
 }
 
-/// Every route that changes something, with every unsupported condition.
+/// Tests every write route with every condition it does not support.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unsupported_conditions_are_rejected() {
     let service = TestService::start().await;
@@ -254,7 +254,7 @@ async fn unsupported_conditions_are_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_same_values_keep_the_tag() {
+async fn unchanged_values_keep_the_etag() {
     let service = TestService::start().await;
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
@@ -276,9 +276,9 @@ async fn the_same_values_keep_the_tag() {
     }
 }
 
-/// Every change that takes `If-Match`, except the erasure, which leaves no record.
+/// Tests every write that accepts `If-Match`, except the erasure, because it leaves no record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reads_have_the_tag_of_the_write() {
+async fn reads_return_the_written_etag() {
     let service = TestService::start().await;
     let company = new_company();
     let rest = service.rest(company);
@@ -311,7 +311,7 @@ async fn reads_have_the_tag_of_the_write() {
                 assert_eq!(written.header("etag"), Some(&*read), "{method} {path} {repetition}");
             }
         }
-        // A case shows its affiliate and the affiliate's upline, and a URL shows its affiliate.
+        // A case includes its affiliate and the affiliate's upline. A URL includes its affiliate.
         let tags =
             async || [tag(&rest, &format!("/cases/{case_id}")).await, tag(&rest, &format!("/urls/{url_id}")).await];
         let [case_tag, url_tag] = tags().await;
@@ -385,7 +385,7 @@ async fn stale_etags_do_not_change_urls() {
         let data = rest.get(&path).await.json()["data"].clone();
         assert_eq!((&data["note"], &data["infractions"]), (&json!("1"), &json!([])));
         review(&path, "*", json!({"note": "3"})).await.with_status(200);
-        // The order is 422, 404, 412.
+        // The service checks the request (422), the URL (404) and then the etag (412).
         assert_eq!(review(&path, &read, json!({"note": 7})).await.paths(), ["note"]);
         assert_eq!(review(&path, "7", json!({"note": "4"})).await.paths(), ["If-Match"]);
         assert_eq!(review("/urls/999999999", &read, json!({"note": "4"})).await.status, 404);
@@ -393,9 +393,9 @@ async fn stale_etags_do_not_change_urls() {
     }
 }
 
-/// Responses name keys without effect, even within objects.
+/// Responses name ignored keys, even within objects.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ignored_fields_of_case_work_are_reported() {
+async fn ignored_case_fields_are_reported() {
     let service = TestService::start().await;
     let company = new_company();
     let rest = service.rest(company);

@@ -1,4 +1,4 @@
-//! The counts of lists equal the counted records, whatever concurrent writers do.
+//! List counts match the records, even with concurrent writers.
 
 use futures::future::join_all;
 use sqlx::PgPool;
@@ -9,12 +9,12 @@ use crate::model::Dice;
 const WRITERS: u64 = 6;
 const STATEMENTS: usize = 60;
 
-/// A timestamp near others, often at the edge of a day, or null.
+/// A random timestamp, often at the edge of a day.
 const TIMESTAMP: &str =
     "to_timestamp(1704067200 + 86400 * (random() * 90)::int + (array[0, 1, 86399, 43200])[1 + (random() * 3)::int])";
 const TIMESTAMP_OR_NULL: &str = "case when random() < 0.4 then null else";
 
-/// Statements of one list: `$1` is the company, `$2` picks records.
+/// Statements for one table. `$1` is the company, and `$2` picks records.
 struct Writes {
     insert: String,
     updates: Vec<String>,
@@ -43,14 +43,14 @@ async fn write(pool: &PgPool, companies: &[i64], writes: &Writes) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn url_totals_are_exact() {
+async fn url_counts_stay_exact_under_concurrent_writes() {
     let service = TestService::start().await;
     let companies = [new_company(), new_company()];
     let columns = format!(
         "1 + (random() * 5)::int, random() < 0.3, {TIMESTAMP}, {TIMESTAMP_OR_NULL} {TIMESTAMP} end, {TIMESTAMP_OR_NULL} {TIMESTAMP} end"
     );
     let writes = Writes {
-        // Distant IDs, in many buckets.
+        // The IDs are far apart, so they fill many buckets.
         insert: format!(
             "insert into compliance_urls (company_id, id, url, url_hash, incident_status_id, disabled, discovery_date,
                 last_review_date, last_seen)
@@ -111,7 +111,7 @@ async fn url_totals_are_exact() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn case_totals_are_exact() {
+async fn case_counts_stay_exact_under_concurrent_writes() {
     let service = TestService::start().await;
     let companies = [new_company(), new_company()];
     for company in companies {
@@ -147,9 +147,9 @@ async fn case_totals_are_exact() {
     compare(&service.pool, &dimensions, "compliance_case_counts", "case_status_id", &["n"], 6).await;
 }
 
-/// Pages of a list without filters have their records even if its counts are missing.
+/// Pages of an unfiltered list are complete, even if the counts are missing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn missing_counts_hide_no_records() {
+async fn missing_counts_do_not_hide_records() {
     let service = TestService::start().await;
     let company = new_company();
     let insert = "insert into compliance_urls (company_id, url, url_hash)
@@ -164,9 +164,9 @@ async fn missing_counts_hide_no_records() {
     assert_eq!([found(1).await, found(7).await, found(8).await], [100, 100, 0]);
 }
 
-/// An update or deletion of some records, in the order of their IDs, because different orders would deadlock.
+/// Returns an update or deletion of some records, in ID order, because other orders could deadlock.
 ///
-/// The random numbers are hashes, because Citus allows only immutable functions here.
+/// Hashes replace random numbers, because Citus allows only immutable functions here.
 fn picked(write: &str, table: &str) -> String {
     let mut parts = write.split("random()");
     let mut write = parts.next().unwrap_or_default().to_owned();
@@ -183,7 +183,7 @@ fn picked(write: &str, table: &str) -> String {
     )
 }
 
-/// Counts the records for one dimension.
+/// Returns a query that counts the records for one dimension.
 fn dimension(name: &str, bucket: &str, condition: &str) -> String {
     format!(
         "select company_id, '{name}'::count_dimension as dimension, ({bucket})::bigint as bucket, STATUS, NUMBERS,
@@ -193,7 +193,7 @@ fn dimension(name: &str, bucket: &str, condition: &str) -> String {
     )
 }
 
-/// The stored counts equal the counted records, and the bounds of days are never too narrow.
+/// Checks that the stored counts match the records, and that no day bounds are too narrow.
 async fn compare(pool: &PgPool, counted: &str, table: &str, split_by: &str, numbers: &[&str], dimensions: i64) {
     let (zeros, numbers) = (vec!["0"; numbers.len()].join(", "), numbers.join(", "));
     let columns = format!("company_id, dimension, bucket, {split_by}, {numbers}");
@@ -209,6 +209,6 @@ async fn compare(pool: &PgPool, counted: &str, table: &str, split_by: &str, numb
     );
     let (seen, rows, too_many, missing, too_narrow): (i64, i64, i64, i64, i64) =
         sqlx::query_as(sqlx::AssertSqlSafe(statement)).fetch_one(pool).await.unwrap();
-    assert!(seen == dimensions && rows > 200, "{seen} dimensions and {rows} counts: too little was written");
-    assert_eq!((too_many, missing, too_narrow), (0, 0, 0), "counts that are wrong, missing, or with narrow bounds");
+    assert!(seen == dimensions && rows > 200, "only {seen} dimensions and {rows} counts were written");
+    assert_eq!((too_many, missing, too_narrow), (0, 0, 0), "some counts are wrong or missing, or have narrow bounds");
 }

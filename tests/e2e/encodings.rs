@@ -1,4 +1,4 @@
-//! Compressed responses, request bodies in gzip, `HEAD`, and calls of web pages of other origins.
+//! Compressed responses, gzip request bodies, `HEAD`, and cross-origin requests.
 
 use std::{collections::HashSet, io::Cursor};
 
@@ -28,7 +28,7 @@ async fn with_affiliates(rest: &RestClient, count: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_are_compressed_as_clients_accept() {
+async fn lists_use_the_accepted_encoding() {
     let rate_limit = "1000/s".parse().unwrap();
     let service = TestService::with(Options { rate_limit, ..Options::default() }).await;
     let company = new_company();
@@ -63,21 +63,21 @@ async fn lists_are_compressed_as_clients_accept() {
             assert_eq!(response.status, 200, "{accepted}");
             assert_eq!((response.header("content-encoding"), response.text == plain.text), (None, true), "{accepted}");
         }
-        // Too short to compress.
+        // The response is too short to compress.
         let one = RestResponse::of(rest.request("GET", "/affiliates/0").header("Accept-Encoding", "gzip")).await;
         assert_eq!((one.status, one.header("content-encoding")), (404, None));
     }
 }
 
-/// Responses at the minimum size for compression, one byte less and one more.
+/// Tests the minimum size for compression, with one byte less and one byte more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn short_responses_are_plain() {
+async fn short_responses_are_not_compressed() {
     let least = rest_gateway::limits::SMALLEST_COMPRESSED as usize;
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         for size in [least - 1, least, least + 1] {
             let (mut length, mut path, mut plain, mut number) = (1, String::new(), String::new(), 1000);
-            // The number of digits of an ID may change once.
+            // The number of digits in the ID can change once.
             while plain.len() != size {
                 number += 1;
                 let url = format!("https://example.org/{size}/{number}/{}", "x".repeat(length));
@@ -99,7 +99,7 @@ async fn short_responses_are_plain() {
 
 /// Embedded files are available with and without gzip.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn documents_are_compressed_once() {
+async fn embedded_files_support_gzip() {
     let service = TestService::start().await;
     let nobody = service.rest(new_company()).with_token(None);
     for path in ["/openapi.json", "/docs", "/docs/reference", "/docs/style.css", "/console/records.js"] {
@@ -120,7 +120,7 @@ async fn documents_are_compressed_once() {
                 encoded.len() < plain.len() && all(GzipDecoder::new(Cursor::new(encoded))).await == plain,
                 "{path}"
             );
-            // Both forms have the same tag.
+            // Both forms have the same etag.
             let tag = head["etag"].to_str().unwrap();
             assert!(tag.starts_with("W/"), "{tag}");
             for accepted in [accepted, "identity"] {
@@ -136,7 +136,7 @@ async fn documents_are_compressed_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies_may_be_in_gzip() {
+async fn gzip_request_bodies_are_accepted() {
     let rate_limit = "1000/s".parse().unwrap();
     let service = TestService::with(Options { rate_limit, ..Options::default() }).await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
@@ -148,7 +148,7 @@ async fn bodies_may_be_in_gzip() {
             ("gzip", gzip(&body("a")).await),
             ("X-GZIP", gzip(&body("b")).await),
             ("identity", body("c")),
-            // Members that follow each other are one text (RFC 1952, section 2.2).
+            // Consecutive gzip members form one text (RFC 1952, section 2.2).
             ("gzip", [gzip(&body("d")[..10]).await, gzip(&body("d")[10..]).await].concat()),
         ] {
             assert_eq!(send(encoding, bytes).await.with_status(201)[0]["code"], "1020", "{encoding}");
@@ -175,13 +175,13 @@ async fn bodies_may_be_in_gzip() {
         let nobody = rest.with_token(None);
         let refused =
             RestResponse::of(nobody.request("POST", "/urls").header("Content-Encoding", "br").body("x")).await;
-        assert_eq!(refused.status, 401, "the token comes first");
+        assert_eq!(refused.status, 401, "the service checks the token first");
         assert_eq!(rest.get("/urls?per_page=1").await.with_status(200)["meta"]["total"], 4);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_decompressed_size_is_limited() {
+async fn decompressed_bodies_obey_the_size_limit() {
     let limit = 1 << 20;
     let settings = Settings { body_limit: limit, ..Settings::default() };
     let service = TestService::with(Options { settings, ..Options::default() }).await;
@@ -198,7 +198,7 @@ async fn the_decompressed_size_is_limited() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn head_returns_only_the_head() {
+async fn head_requests_return_no_body() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
     with_affiliates(&rest, 3).await;
@@ -219,7 +219,7 @@ async fn head_returns_only_the_head() {
     }
 }
 
-/// Headers of scripts: event clients and tracing clients.
+/// Request headers that scripts send, including event and tracing clients.
 const ALLOWED: [&str; 11] = [
     "authorization",
     "content-type",
@@ -235,7 +235,7 @@ const ALLOWED: [&str; 11] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_of_other_origins() {
+async fn cors_allows_only_configured_origins() {
     let origin = "https://partner.example";
     let settings = Settings { cors_origins: vec![origin.parse().unwrap()], ..Settings::default() };
     let open = TestService::with(Options { settings, ..Options::default() }).await;

@@ -1,4 +1,4 @@
-//! CSV files and workbooks as bodies.
+//! CSV files and workbooks as request bodies.
 
 use std::{
     fmt::Write as _,
@@ -13,7 +13,7 @@ use zip::{ZipWriter, write::SimpleFileOptions};
 const CSV: &str = "text/csv";
 const WORKBOOK: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 
-/// Makes a workbook with these rows of texts in its first sheet.
+/// Builds a workbook with these text rows in its first sheet.
 fn workbook(rows: &[&[&str]]) -> Vec<u8> {
     let mut cells = String::new();
     for (number, row) in (1..).zip(rows) {
@@ -26,7 +26,7 @@ fn workbook(rows: &[&[&str]]) -> Vec<u8> {
     workbook_of(&cells)
 }
 
-/// Makes a workbook whose first sheet has these rows as XML.
+/// Builds a workbook whose first sheet has these rows as XML.
 fn workbook_of(rows: &str) -> Vec<u8> {
     const MAIN: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
     const RELATIONS: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
@@ -67,7 +67,7 @@ fn workbook_of(rows: &str) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// Makes a file of both kinds with these rows: its content type, its bytes, and the key of a place in it.
+/// Builds a CSV file and a workbook with these rows. Returns each file's content type, its bytes, and its position key in errors.
 fn both(rows: &[&[&str]]) -> [(&'static str, Vec<u8>, &'static str); 2] {
     let lines: String = rows.iter().map(|row| row.join(",") + "\n").collect();
     [(CSV, lines.into_bytes(), "column"), (WORKBOOK, workbook(rows), "cell")]
@@ -82,7 +82,7 @@ fn names(affiliates: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rows_are_synced_like_items() {
+async fn file_rows_sync_like_json_items() {
     let service = TestService::start().await;
     let rows: &[&[&str]] = &[
         &["Your affiliate ID", "affiliate_name", "city"],
@@ -118,7 +118,7 @@ async fn rows_are_synced_like_items() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn refused_rows_of_syncs_name_their_place() {
+async fn rejected_sync_rows_report_their_position() {
     let service = TestService::start().await;
     let rows: &[&[&str]] = &[
         &["client_affiliate_id", "affiliate_name", "email_one", "zip"],
@@ -167,7 +167,7 @@ async fn refused_rows_of_syncs_name_their_place() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn absent_affiliates_of_files_get_their_status() {
+async fn file_syncs_update_absent_affiliates() {
     let service = TestService::start().await;
     let (company, other) = (new_company(), new_company());
     let (rest, others) = (service.rest(company), service.rest(other));
@@ -191,11 +191,11 @@ async fn absent_affiliates_of_files_get_their_status() {
         all.collect::<Vec<_>>()
     };
     assert_eq!(statuses(&rest).await, ["active", "terminated", "terminated"]);
-    assert_eq!(statuses(&others).await, ["active"; 3], "another company");
+    assert_eq!(statuses(&others).await, ["active"; 3], "the sync changed another company");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn affiliates_of_files_are_created_or_none() {
+async fn invalid_rows_reject_the_whole_affiliate_file() {
     let service = TestService::start().await;
     let header: &[&str] = &["client_affiliate_id", "affiliate_name", "zip"];
     for index in 0..2 {
@@ -231,7 +231,7 @@ async fn affiliates_of_files_are_created_or_none() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn urls_of_files_are_added_or_none() {
+async fn invalid_rows_reject_the_whole_url_file() {
     let service = TestService::start().await;
     for index in 0..2 {
         for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
@@ -252,7 +252,7 @@ async fn urls_of_files_are_added_or_none() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn files_of_other_kinds_are_refused_by_name() {
+async fn unsupported_and_damaged_files_are_rejected() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
     let gzip = |bytes: &[u8]| {
@@ -279,13 +279,13 @@ async fn files_of_other_kinds_are_refused_by_name() {
         assert!(message.as_str().is_some_and(|message| message.contains(part)), "{part}: {message}");
     }
     assert_eq!(rest.get("/urls").await.json()["meta"]["total"], 0);
-    // The same file is accepted in gzip if a header says so, and whatever kind the content type names.
+    // The service accepts gzip with a `Content-Encoding` header, and detects a workbook despite the wrong content type.
     let request = rest.request("POST", "/urls").header("Content-Type", CSV).header("Content-Encoding", "gzip");
     RestResponse::of(request.body(gzip(&good))).await.with_status(201);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn options_of_files_are_query_parameters() {
+async fn file_options_are_query_parameters() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
     let file = b"Member no.;affiliate_name;start_date;Fax\n1;J\xfcrgen;1/5/2026;5\n".to_vec();
@@ -339,23 +339,23 @@ async fn options_of_files_are_query_parameters() {
     let synced = send(&rest, &path, "Text/CSV; charset=\"Windows-1252\"", file).await;
     assert_eq!(synced.header("x-ignored-parameters"), Some("colour"));
     synced.with_status(200);
-    // A workbook has no charset, though some programs name one.
+    // Workbooks have no charset, although some programs send one.
     let (kind, book) = (format!("{WORKBOOK}; charset=koi8-r"), workbook(&[&["url"], &["https://b.example/"]]));
     send(&rest, "/urls?validate_only=true", &kind, book.clone()).await.with_status(201);
     let refused = send(&rest, "/urls?encoding=macintosh&dates=dmy", WORKBOOK, book).await;
     assert_eq!((refused.status, refused.paths()), (422, vec!["encoding".to_owned()]), "{}", refused.text);
     let affiliates = rest.get("/affiliates").await.json();
     assert_eq!((names(&affiliates), &affiliates["data"][0]["start_date"]), (vec!["J\u{fc}rgen"], &json!("2026-05-01")));
-    // They have no effect on JSON.
+    // File options have no effect on JSON.
     let request =
         rest.request("POST", "/urls?dates=x&validate_only=true").body(r#"{"urls":[{"url":"https://a.example/"}]}"#);
     let added = RestResponse::of(request).await;
     assert_eq!((added.status, added.header("x-ignored-parameters")), (201, Some("dates, validate_only")));
 }
 
-/// Every answer says what the service left out of the file.
+/// Every response names the rows that the service ignored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn answers_to_files_have_notes() {
+async fn file_responses_note_ignored_rows() {
     let service = TestService::start().await;
     let affiliates: &[&[&str]] =
         &[&["Partners"], &["client_affiliate_id", "affiliate_name", "zip"], &["1", "Ann", ""], &["2", "Ben", ""]];
@@ -390,7 +390,7 @@ async fn answers_to_files_have_notes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn other_content_types_name_those_of_files() {
+async fn unsupported_content_types_suggest_file_types() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
     let csv = "client_affiliate_id,affiliate_name\n1,Ann\n";
@@ -409,7 +409,7 @@ async fn other_content_types_name_those_of_files() {
             assert!(["--data-binary", CSV, WORKBOOK].iter().all(|part| message.contains(part)), "{kind}: {message}");
         }
     }
-    // JSON has any content type, and other operations have no files.
+    // JSON is accepted with any content type, and other operations do not accept files.
     let json = r#"{"client_affiliate_id":"1","affiliate_name":"Ann"}"#;
     send(&rest, "/affiliates", "text/plain", json).await.with_status(201);
     send(&rest, "/affiliates", "application/json", csv).await.with_status(422);
@@ -420,7 +420,7 @@ async fn other_content_types_name_those_of_files() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn files_have_bounds() {
+async fn oversized_files_are_rejected() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
     let many_rows = "url\n".to_owned() + &"https://a.example/\n".repeat(100_001);

@@ -1,4 +1,4 @@
-//! Lists as NDJSON and CSV: they have all records of the pages, for one company.
+//! Lists as NDJSON and CSV. They have the same records as the pages, for one company.
 
 use compliance_api::{
     csv_cell,
@@ -11,7 +11,7 @@ use test_support::{RestClient, RestResponse, TestService, new_company};
 const NDJSON: &str = "application/x-ndjson";
 const CSV: &str = "text/csv";
 
-/// More records than one read returns, in another order than their dates.
+/// Inserts more records than one read returns. Their dates are not in ID order.
 const RECORDS: &str = "
     insert into affiliates (company_id, id, client_affiliate_id, affiliate_name, country, start_date, notes)
         select $1, n, 'C-' || n, 'Name, \"' || n || '\"', 276, '2024-01-31', case when n % 2 = 0 then E'two\\r\\nlines' end
@@ -31,7 +31,7 @@ const RECORDS: &str = "
         select $1, n, 2, 8 from generate_series(1, 250, 3) n;
     insert into incidents (company_id, case_id, incident_type, url_id) select $1, n, 1, n from generate_series(1, 160, 2) n";
 
-/// Two companies whose records have the same IDs.
+/// Creates two companies whose records have the same IDs.
 async fn companies(service: &TestService) -> [i64; 2] {
     let companies = [new_company(), new_company()];
     for company in companies {
@@ -47,7 +47,7 @@ async fn accepting(rest: &RestClient, path: &str, accept: &str) -> RestResponse 
     RestResponse::of(rest.request("GET", path).header("Accept", accept)).await
 }
 
-/// All records in the pages of a list, by ID.
+/// Returns all records in the pages of a list, by ID.
 async fn paged(rest: &RestClient, path: &str) -> Vec<Value> {
     if path == "/affiliates" {
         return rest.get(path).await.with_status(200)["data"].as_array().unwrap().clone();
@@ -65,7 +65,7 @@ async fn paged(rest: &RestClient, path: &str) -> Vec<Value> {
     records
 }
 
-/// The column names and the rows of a CSV file.
+/// Returns the column names and rows of a CSV file.
 fn table(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let texts = |record: &csv::StringRecord| record.iter().map(str::to_owned).collect::<Vec<_>>();
@@ -74,13 +74,13 @@ fn table(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
     (names, rows)
 }
 
-/// Panics unless the list at a path has these records, in both formats.
+/// Panics unless the list at a path has these records in both formats.
 async fn expect(rest: &RestClient, path: &str, records: &[Value]) {
     let response = accepting(rest, path, NDJSON).await;
     assert_eq!((response.status, response.header("content-type")), (200, Some(NDJSON)), "{path}: {}", response.text);
     assert!(response.text.is_empty() || response.text.ends_with('\n'));
     let lines: Vec<Value> = response.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(lines == records, "{path}: {} records and {}", lines.len(), records.len());
+    assert!(lines == records, "{path}: got {} records, expected {}", lines.len(), records.len());
 
     let response = accepting(rest, path, CSV).await;
     let content_type = Some("text/csv; charset=utf-8; header=present");
@@ -104,7 +104,7 @@ async fn expect(rest: &RestClient, path: &str, records: &[Value]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_are_the_same_in_every_format() {
+async fn lists_match_in_every_format() {
     let service = TestService::start().await;
     let [company, _] = companies(&service).await;
     let lists = [
@@ -138,7 +138,7 @@ async fn lists_are_the_same_in_every_format() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_without_records() {
+async fn empty_lists_are_valid_csv_and_ndjson() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
     for (path, names) in
@@ -152,7 +152,7 @@ async fn lists_without_records() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn formulas_are_texts() {
+async fn csv_formulas_are_escaped() {
     let service = TestService::start().await;
     let company = new_company();
     let values = ["=1+1", "+49 30 1", "-5", "@SUM(A1)", "\t=1", "\r=1", "'=1", "plain", "a=b", "\"q\",;"];
@@ -168,9 +168,8 @@ async fn formulas_are_texts() {
     assert_eq!(cells, expected);
 }
 
-/// Earlier `Accept` headers still get the same format.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn other_types_are_envelopes() {
+async fn other_accept_headers_return_json_envelopes() {
     let service = TestService::start().await;
     let [company, _] = companies(&service).await;
     let rest = service.rest(company);
@@ -187,7 +186,7 @@ async fn other_types_are_envelopes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_whole_list_has_no_pages() {
+async fn whole_lists_reject_page_parameters() {
     let service = TestService::start().await;
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
@@ -208,9 +207,8 @@ async fn a_whole_list_has_no_pages() {
     }
 }
 
-/// Over gRPC, an interrupted list can be continued.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_continue_after_an_id() {
+async fn grpc_lists_resume_after_an_id() {
     let service = TestService::start().await;
     let [company, _] = companies(&service).await;
     let mut grpc = service.grpc(company).await;

@@ -1,4 +1,4 @@
-//! Features of gRPC only: masks, unknown enum values, many IDs, and error details.
+//! gRPC-only features: update masks, unknown enum values, many IDs and error details.
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, Affiliate, AffiliateInput, AffiliateUpdate, BatchGetAffiliatesRequest,
@@ -10,7 +10,7 @@ use test_support::{GrpcClients, TestService, new_company, reason_of};
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
-#[expect(clippy::unnecessary_wraps, reason = "every text of a message may be absent")]
+#[expect(clippy::unnecessary_wraps, reason = "every text of a message is optional")]
 fn text(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
@@ -39,7 +39,7 @@ async fn update(
     Ok(grpc.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await?.into_inner())
 }
 
-/// Path and message of each violation.
+/// Returns the path and message of each violation.
 fn violations(status: &Status) -> Vec<(String, String)> {
     assert_eq!((status.code(), reason_of(status).as_str()), (Code::InvalidArgument, "INVALID_FIELDS"));
     let details = status.get_error_details();
@@ -58,13 +58,13 @@ async fn update_masks_select_fields() {
     let id = created(grpc, "N").await;
     let state = AffiliateInput { state: text("NRW"), zip: text("2"), ..AffiliateInput::default() };
 
-    // The mask names a field: a value changes it, and an absent value clears it. Other fields stay.
+    // For each field in the mask, a value changes the field, and an absent value clears the field. Other fields stay.
     let read = update(grpc, id, state.clone(), Some(&["state", "city"])).await.unwrap();
     assert_eq!((read.state.as_deref(), read.city, read.zip.as_deref()), (Some("NRW"), None, Some("1")));
     // Without a mask, present fields change.
     let read = update(grpc, id, AffiliateInput { zip: text("3"), ..AffiliateInput::default() }, None).await.unwrap();
     assert_eq!((read.state.as_deref(), read.zip.as_deref()), (Some("NRW"), Some("3")));
-    // An empty mask names no fields.
+    // An empty mask changes nothing.
     let read = update(grpc, id, state.clone(), Some(&[])).await.unwrap();
     assert_eq!((read.state.as_deref(), read.zip.as_deref()), (Some("NRW"), Some("3")));
 
@@ -74,7 +74,7 @@ async fn update_masks_select_fields() {
     assert_eq!(violations(&refused)[0].0, "update_mask");
     let refused = update(grpc, id, state, Some(&["affiliate_name"])).await.unwrap_err();
     assert_eq!(violations(&refused), one("affiliate_name", "The affiliate name field is required."));
-    // Every value must be valid, with or without a mask.
+    // A blank name is invalid, with or without a mask.
     for blank in ["", "  "] {
         let blank = AffiliateInput { affiliate_name: text(blank), ..AffiliateInput::default() };
         for mask in [None, Some(&["affiliate_name"][..])] {
@@ -82,7 +82,7 @@ async fn update_masks_select_fields() {
             assert_eq!(violations(&refused), one("affiliate_name", "The affiliate name field is required."));
         }
     }
-    // Fields outside the mask are not checked, and absent fields are not missing.
+    // The service does not check fields outside the mask, and does not require absent fields.
     let bad = AffiliateInput { email_one: text("x"), city: text("Köln"), ..AffiliateInput::default() };
     assert_eq!(update(grpc, id, bad.clone(), Some(&["city"])).await.unwrap().city.as_deref(), Some("Köln"));
     let refused = update(grpc, id, bad, None).await.unwrap_err();
@@ -90,7 +90,7 @@ async fn update_masks_select_fields() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn absent_messages_are_rejected() {
+async fn missing_submessages_are_rejected() {
     let service = TestService::start().await;
     let grpc = &mut service.grpc(new_company()).await;
     let refused = grpc.affiliates.create_affiliate(CreateAffiliateRequest { affiliate: None }).await.unwrap_err();
@@ -102,7 +102,7 @@ async fn absent_messages_are_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unknown_enum_values() {
+async fn unknown_enum_values_are_rejected() {
     let service = TestService::start().await;
     let grpc = &mut service.grpc(new_company()).await;
     let request = ListComplianceUrlsRequest { sort_by: 99, sort_dir: -1, ..Default::default() };
@@ -115,7 +115,7 @@ async fn unknown_enum_values() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn too_many_ids_are_rejected() {
+async fn batch_gets_deduplicate_and_limit_ids() {
     let service = TestService::start().await;
     let company = new_company();
     let grpc = &mut service.grpc(company).await;
@@ -144,16 +144,16 @@ async fn too_many_ids_are_rejected() {
         ];
         for answer in answers {
             match answer {
-                Ok(()) => assert!(is_good, "{count} IDs were taken"),
+                Ok(()) => assert!(is_good, "{count} IDs were accepted"),
                 Err(status) => assert_eq!((is_good, violations(&status)), (false, one("ids", message))),
             }
         }
     }
 }
 
-/// The metadata of `ErrorInfo` has facts for programs.
+/// `ErrorInfo` metadata has machine-readable values.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn details_of_errors() {
+async fn error_metadata_identifies_the_affiliate() {
     let service = TestService::start().await;
     let grpc = &mut service.grpc(new_company()).await;
     created(grpc, "N").await;

@@ -1,4 +1,4 @@
-//! Malicious bodies: each gets a documented 4xx, and the service continues.
+//! Malicious bodies get a documented 4xx status, and the service continues.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Name, body, and documented statuses.
+/// A name, a body and the documented statuses.
 type Hostile = (&'static str, Vec<u8>, &'static [u16]);
 
 fn repeated(part: &str, times: usize) -> Vec<u8> {
@@ -28,19 +28,19 @@ fn hostile() -> Vec<Hostile> {
         format!(r#"{{"urls":[{}],"affiliates":[{}]}}"#, list(element, 60_001), list(element, 100_001)).into_bytes()
     };
     let mut all: Vec<Hostile> = vec![
-        ("nothing", vec![], BAD),
-        ("white space", b" \n\t ".to_vec(), BAD),
+        ("empty body", vec![], BAD),
+        ("whitespace", b" \n\t ".to_vec(), BAD),
         ("two byte order marks", joined(&[b"\xef\xbb\xbf\xef\xbb\xbf", &affiliate(b"\"N\"")]), BAD),
         ("UTF-16", "{}".encode_utf16().flat_map(u16::to_le_bytes).collect(), BAD),
         ("invalid UTF-8", affiliate(b"\"\xff\xfe\""), BAD),
         ("overlong UTF-8", affiliate(b"\"\xc0\x80\""), BAD),
-        ("a surrogate in UTF-8", affiliate(b"\"\xed\xa0\x80\""), BAD),
+        ("surrogate in UTF-8", affiliate(b"\"\xed\xa0\x80\""), BAD),
         ("invalid UTF-8 in an unknown key", joined(&[b"{\"", b"\xff", b"\":1}"]), BAD),
         ("invalid UTF-8 in an unknown value", b"{\"x\":\"\xff\"}".to_vec(), BAD),
-        ("a lone high surrogate", affiliate(br#""\ud800""#), BAD),
-        ("a lone low surrogate", affiliate(br#""\udc00x""#), BAD),
-        ("surrogates the wrong way round", affiliate(br#""\udc00\ud800""#), BAD),
-        ("a lone surrogate in an unknown value", br#"{"x":"\ud800"}"#.to_vec(), BAD),
+        ("lone high surrogate", affiliate(br#""\ud800""#), BAD),
+        ("lone low surrogate", affiliate(br#""\udc00x""#), BAD),
+        ("reversed surrogates", affiliate(br#""\udc00\ud800""#), BAD),
+        ("lone surrogate in an unknown value", br#"{"x":"\ud800"}"#.to_vec(), BAD),
         ("NUL, escaped", affiliate(br#""a\u0000b""#), BAD),
         ("NUL, raw", affiliate(b"\"a\0b\""), BAD),
         ("NUL after the end", joined(&[&affiliate(b"\"N\""), b"\0"]), BAD),
@@ -48,16 +48,16 @@ fn hostile() -> Vec<Hostile> {
         ("1e400", affiliate(b"1e400"), BAD),
         ("1e400 in an unknown value", br#"{"x":1e400}"#.to_vec(), BAD),
         ("-1e400 as an ID", br#"{"id":-1e400}"#.to_vec(), BAD),
-        ("a number of 100,000 digits", affiliate(&repeated("9", 100_000)), BAD),
-        ("an ID of 100,000 digits", joined(&[br#"{"id":"#, &repeated("9", 100_000), b"}"]), BAD),
+        ("number with 100,000 digits", affiliate(&repeated("9", 100_000)), BAD),
+        ("ID with 100,000 digits", joined(&[br#"{"id":"#, &repeated("9", 100_000), b"}"]), BAD),
         ("NaN", affiliate(b"NaN"), BAD),
         (
-            "a key sent twice, the last wrong",
+            "duplicate key with a wrong last value",
             br#"{"client_affiliate_id":"C","affiliate_name":"N","affiliate_name":5}"#.to_vec(),
             BAD,
         ),
         (
-            "a list sent twice, the last wrong",
+            "duplicate list with a wrong last value",
             br#"{"affiliates":[],"urls":[{"url":"http://a.example/"}],"urls":5,"affiliates":7}"#.to_vec(),
             BAD,
         ),
@@ -77,32 +77,32 @@ fn hostile() -> Vec<Hostile> {
             BAD,
         ),
         (
-            "a list within lists",
+            "lists nested in a list",
             joined(&[br#"{"affiliates":"#, &repeated("[", 200_000), &repeated("]", 200_000), b"}"]),
             BAD,
         ),
         ("unclosed brackets in an unknown value", joined(&[br#"{"x":"#, &repeated("[", 200_000), b"}"]), BAD),
         ("empty elements", elements("{}"), &[422, 413]),
         ("elements that are not objects", elements("5"), &[422, 413]),
-        ("a name of 4 MiB", affiliate(&joined(&[b"\"", &repeated("x", 4 << 20), b"\""])), BAD),
-        ("a URL of 4 MiB", url(&joined(&[b"\"http://a.example/", &repeated("x", 4 << 20), b"\""])), BAD),
-        ("a key of 4 MiB", joined(&[b"{\"", &repeated("x", 4 << 20), b"\":1}"]), BAD),
-        ("33 MiB of white space", repeated(" ", 33 << 20), &[413]),
+        ("4 MiB name", affiliate(&joined(&[b"\"", &repeated("x", 4 << 20), b"\""])), BAD),
+        ("4 MiB URL", url(&joined(&[b"\"http://a.example/", &repeated("x", 4 << 20), b"\""])), BAD),
+        ("4 MiB key", joined(&[b"{\"", &repeated("x", 4 << 20), b"\":1}"]), BAD),
+        ("33 MiB of whitespace", repeated(" ", 33 << 20), &[413]),
         ("33 MiB of brackets", repeated("[", 33 << 20), &[413]),
-        ("a form", b"client_affiliate_id=C&affiliate_name=N".to_vec(), BAD),
+        ("form data", b"client_affiliate_id=C&affiliate_name=N".to_vec(), BAD),
         ("XML", b"<?xml version=\"1.0\"?><!DOCTYPE x [<!ENTITY a \"b\">]><x>&a;</x>".to_vec(), BAD),
         ("gzip", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x03\x00\x00\x00\x00\x00".to_vec(), BAD),
-        ("a prototype", br#"{"__proto__":{"affiliate_name":"N"},"constructor":5}"#.to_vec(), BAD),
+        ("prototype pollution", br#"{"__proto__":{"affiliate_name":"N"},"constructor":5}"#.to_vec(), BAD),
     ];
     for value in ["\"'; drop table affiliates; --\"", "\"%s%n\""] {
-        // Valid texts. The other required field is missing.
-        all.push(("an injection", joined(&[br#"{"affiliate_name":"#, value.as_bytes(), b"}"]), BAD));
+        // The texts are valid, but the other required field is missing.
+        all.push(("injection", joined(&[br#"{"affiliate_name":"#, value.as_bytes(), b"}"]), BAD));
     }
     all
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hostile_bodies_get_clear_errors() {
+async fn hostile_bodies_return_documented_errors() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         let good = rest.post("/affiliates", r#"{"client_affiliate_id":"G","affiliate_name":"Good"}"#).await;
@@ -138,7 +138,7 @@ async fn hostile_bodies_get_clear_errors() {
     }
 }
 
-/// The service still serves a normal request.
+/// Checks that the service still serves a normal request.
 async fn answers_still(rest: &RestClient) {
     let answer = rest.get("/affiliates").await.with_status(200);
     assert_eq!(answer["data"][0]["distributor_name"], "Good");
@@ -148,9 +148,9 @@ fn start(text: &str) -> String {
     text.chars().take(300).collect()
 }
 
-/// Deep, long or odd values of unknown fields are valid.
+/// Deep, long and odd values of unknown fields are valid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn odd_values_of_unknown_fields_are_accepted() {
+async fn odd_values_in_unknown_fields_are_accepted() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
     let nested = [
@@ -181,9 +181,9 @@ async fn odd_values_of_unknown_fields_are_accepted() {
     }
 }
 
-/// Invalid heads and incomplete bodies do not affect other callers.
+/// The requests have invalid heads or incomplete bodies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn broken_connections_do_not_affect_others() {
+async fn malformed_requests_do_not_affect_other_callers() {
     let service = TestService::start().await;
     let company = new_company();
     let token = token(company);
@@ -203,12 +203,12 @@ async fn broken_connections_do_not_affect_others() {
     ];
     for bytes in sent {
         let mut stream = TcpStream::connect(service.rest).await.unwrap();
-        // The service may close the connection before it has received everything.
+        // The service can close the connection before it has received everything.
         let _ = stream.write_all(&bytes).await;
         let _ = stream.shutdown().await;
         let mut answer = Vec::new();
         let read = tokio::time::timeout(Duration::from_mins(1), stream.read_to_end(&mut answer)).await;
-        assert!(read.is_ok(), "{:?} is never ended", start(&String::from_utf8_lossy(&bytes)));
+        assert!(read.is_ok(), "{:?} got no response", start(&String::from_utf8_lossy(&bytes)));
         let answer = String::from_utf8_lossy(&answer);
         assert!(!answer.starts_with("HTTP/1.1 2") && !answer.starts_with("HTTP/1.1 5"), "{answer}");
         answers_still(&rest).await;

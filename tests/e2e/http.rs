@@ -1,4 +1,4 @@
-//! HTTP: unknown paths, wrong methods, bodies over the limit, tokens, headers.
+//! HTTP: unknown paths, wrong methods, oversized bodies, tokens and headers.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub(crate) fn envelope(code: &str) -> impl Fn(&RestResponse) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unknown_paths_and_wrong_methods() {
+async fn unknown_paths_return_404_and_wrong_methods_405() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         for path in
@@ -72,7 +72,7 @@ async fn oversized_bodies_return_413() {
             assert_eq!(answer.status, 413, "{method} {path}");
         }
     }
-    // The service counts a body without a length while it arrives.
+    // The service counts a body without a length as it arrives.
     for address in [service.rest, service.rest_remote] {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let head = format!(
@@ -89,13 +89,13 @@ async fn oversized_bodies_return_413() {
         assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
         assert!(answer.contains(r#"{"code":"413","status":"error","detail":{"msg":""#), "{answer}");
     }
-    // The service continues.
+    // The service still responds.
     assert_eq!(service.rest(company).get("/urls").await.with_status(200)["meta"]["total"], 1);
 }
 
-/// Bodies are JSON with any content type, responses have the JSON content type, and the request ID returns.
+/// The service reads JSON bodies with any content type, and responds with JSON and the request ID.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn content_types_and_request_ids() {
+async fn json_bodies_are_accepted_with_any_content_type() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         for (number, name) in
@@ -123,9 +123,9 @@ async fn content_types_and_request_ids() {
     }
 }
 
-/// Whatever the response is: a record, an unchanged record, a stream, or an error.
+/// Tests records, unchanged records, streams and errors.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn api_responses_are_neither_stored_nor_sniffed() {
+async fn api_responses_forbid_caching_and_sniffing() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
     let created = rest.post("/affiliates", r#"{"client_affiliate_id":"C","affiliate_name":"N"}"#).await;
@@ -158,7 +158,7 @@ async fn api_responses_are_neither_stored_nor_sniffed() {
 
 /// Requests that are not HTTP get a status without a body.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn malformed_heads_are_rejected() {
+async fn malformed_request_heads_are_rejected() {
     let service = TestService::start().await;
     let long = "x".repeat(40_000);
     for (request, status) in [
@@ -171,7 +171,7 @@ async fn malformed_heads_are_rejected() {
         let mut stream = TcpStream::connect(service.rest).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = Vec::new();
-        // The service may reject the request before it has received the rest.
+        // The service can reject the request before it has received the rest.
         let _ = tokio::time::timeout(Duration::from_mins(1), stream.read_to_end(&mut answer)).await.unwrap();
         let answer = String::from_utf8(answer).unwrap();
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{request:.40}: {answer}");
@@ -179,9 +179,9 @@ async fn malformed_heads_are_rejected() {
     }
 }
 
-/// A body in an unknown encoding, or in `chunked` twice, closes the connection, because a proxy could see another end of it.
+/// The service closes the connection after an unknown or repeated transfer encoding, because a proxy could see another end of the body.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bodies_have_one_transfer_encoding() {
+async fn ambiguous_transfer_encodings_close_the_connection() {
     let service = TestService::start().await;
     let company = new_company();
     let added = r#"{"urls":[{"url":"http://a.example/"}]}"#;
@@ -201,7 +201,7 @@ async fn bodies_have_one_transfer_encoding() {
             ("Transfer-Encoding: xchunked\r\n", 400),
             ("Transfer-Encoding:\r\n", 400),
         ] {
-            // Also without a token, because no operation sees the request.
+            // Rejections do not depend on the token, because no operation sees the request.
             for token in [format!("Authorization: Bearer {}\r\n", token(company)), String::new()] {
                 let status = if status == 201 && token.is_empty() { 401 } else { status };
                 let request = format!(
@@ -220,7 +220,7 @@ async fn bodies_have_one_transfer_encoding() {
                 if status == 400 {
                     let (head, body) = answers.split_once("\r\n\r\n").unwrap();
                     assert!(head.contains("\r\nconnection: close"), "{head}");
-                    // hyper refuses some encodings itself, without a body.
+                    // hyper rejects some encodings itself, without a body.
                     let is_envelope = body.starts_with(r#"{"code":"400","status":"error","detail":{"msg":""#);
                     assert!(body.is_empty() || is_envelope && head.contains("\r\nx-request-id: "), "{head} {body}");
                 }
@@ -229,9 +229,9 @@ async fn bodies_have_one_transfer_encoding() {
     }
 }
 
-/// 401 comes before any check of path, query or body.
+/// The service checks the token before the path, the query and the body.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn token_comes_first() {
+async fn tokens_are_checked_first() {
     let service = TestService::with(Options { rate_limit: "1/m".parse().unwrap(), ..Options::default() }).await;
     let company = new_company();
     let expired = compliance_api::token::Claims::new(company, now() - 100, 50);
@@ -259,7 +259,7 @@ async fn token_comes_first() {
                 assert_eq!(answer.header("www-authenticate"), Some(*challenge));
             }
         }
-        // Two tokens are ambiguous, and another scheme is not a token.
+        // Two tokens are ambiguous, and other schemes are not tokens.
         let rest = RestClient::new(address, None);
         let good = token(company);
         let with = |value: String| rest.request("GET", "/urls").header("Authorization", value);
@@ -279,7 +279,7 @@ async fn token_comes_first() {
             assert_eq!((answer.status, &answer.json()["detail"]["msg"]), (401, &json!(message)));
         }
     }
-    // The rate limit counted none of these. The scheme is case-insensitive.
+    // The rate limit counted none of these requests. The scheme is case-insensitive.
     let rest = RestClient::new(service.rest, None);
     let answer =
         RestResponse::of(rest.request("GET", "/urls").header("Authorization", format!("bEARER {}", token(company))))
@@ -288,12 +288,12 @@ async fn token_comes_first() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn health_endpoints_respond() {
+async fn health_endpoints_report_ok() {
     let service = TestService::start().await;
     for address in [service.rest, service.rest_remote] {
         let rest = RestClient::new(address, None);
         assert_eq!(RestResponse::of(rest.request_to("GET", "/livez")).await.status, 200);
-        // The first check of the database may not have finished.
+        // The first database check can still be running.
         let ready = async {
             loop {
                 let answer = RestResponse::of(rest.request_to("GET", "/readyz")).await;

@@ -1,4 +1,4 @@
-//! Response headers list the names in a request that have no effect.
+//! Response headers list the ignored names of a request.
 
 use rest_gateway::Settings;
 use serde_json::json;
@@ -12,7 +12,7 @@ async fn sent(rest: &RestClient, method: &str, path: &str, body: serde_json::Val
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn fields_that_had_no_effect_are_listed() {
+async fn ignored_fields_are_listed_in_a_header() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         let created =
@@ -92,9 +92,9 @@ async fn fields_that_had_no_effect_are_listed() {
     }
 }
 
-/// Some names in responses differ from the names in requests, as documented.
+/// Some response fields have other names than the request fields, as documented.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_record_that_is_sent_back_is_noticed() {
+async fn response_field_names_are_reported_as_ignored() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
     let created = sent(&rest, "POST", "/affiliates", json!({"client_affiliate_id": "A", "affiliate_name": "N"})).await;
@@ -112,7 +112,7 @@ async fn a_record_that_is_sent_back_is_noticed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_of_other_origins_can_read_them() {
+async fn cors_exposes_the_ignored_name_headers() {
     let settings = Settings { cors_origins: vec!["*".parse().unwrap()], ..Settings::default() };
     let service = TestService::with(Options { settings, ..Options::default() }).await;
     let request = service.rest(new_company()).request("GET", "/urls?perpage=1");

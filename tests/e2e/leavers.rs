@@ -1,4 +1,4 @@
-//! Readers that disconnect while their reads wait: all others receive their own records.
+//! Readers that disconnect while their reads wait. All other readers receive their own records.
 
 use futures::future::join_all;
 use sqlx::AssertSqlSafe;
@@ -7,9 +7,9 @@ use test_support::{LockedTable, RestClient, TestService, new_company};
 const COMPANIES: usize = 8;
 const RECORDS: i64 = 40;
 
-/// Records of all companies have the same IDs, and each names its company.
+/// The records of all companies have the same IDs, and each record names its company.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn readers_that_stay_receive_their_own() {
+async fn remaining_readers_receive_their_own_records() {
     let service = TestService::start().await;
     let companies: Vec<i64> = (0..COMPANIES).map(|_| new_company()).collect();
     for company in &companies {
@@ -26,7 +26,7 @@ async fn readers_that_stay_receive_their_own() {
             .collect();
         for round in 0..4 {
             let mut locked = LockedTable::new(&service.pool, "affiliates", "access exclusive").await;
-            // Reads of unknown IDs are in between: no other read may take their place in the response.
+            // Some reads are of unknown IDs. Other reads must not take their place in the response.
             let reads: Vec<_> = (0..COMPANIES as i64 * 60)
                 .map(|number| {
                     let (reader, id) = (number as usize % COMPANIES, 1 + number / COMPANIES as i64 % (RECORDS + 10));
@@ -36,7 +36,7 @@ async fn readers_that_stay_receive_their_own() {
                 })
                 .collect();
             locked.until_awaited().await;
-            // Some disconnect while the statement of their batch runs, others while they wait for the next batch.
+            // Some readers disconnect while their batch's statement runs, others while they wait for the next batch.
             let (leaving, staying): (Vec<_>, Vec<_>) =
                 reads.into_iter().partition(|(number, ..)| (number * 7 + round) % 5 < 2);
             for (.., read) in &leaving {

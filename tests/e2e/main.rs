@@ -1,9 +1,9 @@
-//! The end-to-end tests: the real service over a real PostgreSQL, through real sockets.
+//! End-to-end tests: the real service over a real PostgreSQL, through real sockets.
 //!
-//! `docs/testing.md` describes the modules, and how to add a case.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![allow(clippy::disallowed_methods, reason = "tasks of tests end with them")]
-#![allow(clippy::too_many_lines, clippy::type_complexity, reason = "tables are as long and as wide as what they list")]
+//! `docs/testing.md` describes the modules and how to add a case.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
+#![allow(clippy::too_many_lines, clippy::type_complexity, reason = "tables of cases are long and wide")]
 
 mod batch_read;
 mod bounds;
@@ -38,7 +38,7 @@ mod upgrade;
 mod watch;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "a server for other tests"]
+#[ignore = "a server process for other tests"]
 async fn serve_for_a_test() {
     test_support::serve_for_a_test().await;
 }

@@ -1,4 +1,4 @@
-//! The database stops: every operation reports it, and no partial response looks complete.
+//! After the database stops, every operation reports an outage, and no partial response looks complete.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use tonic_types::StatusExt as _;
 
 use crate::isolation::{ROUTES, Side, Twin, calls, filled, operations};
 
-/// A service over its own database server, which does not restart.
+/// Starts a service with its own database server, which does not restart.
 async fn service() -> (TestService, TestCluster) {
     let cluster = TestCluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await;
     let database = TestDatabase::create(&cluster.endpoint, "outage").await;
@@ -25,9 +25,9 @@ const UNAVAILABLE: &str = "The service is temporarily unavailable. Please try ag
 /// Operations that do not use the database.
 const WITHOUT_DATABASE: [&str; 1] = ["AccessService/CheckAccess"];
 
-/// Uses the routes and operations of `isolation`, which fails if one is missing.
+/// Uses the routes and operations of `isolation`. That module fails if any of them are missing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_operation_reports_an_outage() {
+async fn every_operation_reports_a_database_outage() {
     let (service, cluster) = service().await;
     let company = new_company();
     let clients = [service.rest(company), service.rest_remote(company)];
@@ -62,7 +62,7 @@ async fn every_operation_reports_an_outage() {
     assert_eq!((error.code(), reason_of(&error).as_str()), (Code::Unavailable, "DATABASE_UNAVAILABLE"));
     assert!(error.get_error_details().retry_info().is_some(), "{error:?}");
 
-    // Invalid requests still get their errors, and the process is healthy.
+    // Invalid requests still get their errors, and the process stays healthy.
     for address in [service.rest, service.rest_remote] {
         let rest = RestClient::new(address, None);
         assert_eq!(RestResponse::of(rest.request_to("GET", "/livez")).await.status, 200);
@@ -76,12 +76,12 @@ async fn every_operation_reports_an_outage() {
     tokio::time::timeout(std::time::Duration::from_mins(1), ready).await.unwrap();
 }
 
-/// A client must notice that a response is incomplete.
+/// Clients must be able to detect an incomplete response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn interrupted_lists_are_visibly_incomplete() {
+async fn interrupted_lists_end_with_an_error() {
     let (service, cluster) = service().await;
     let company = new_company();
-    // More than the sockets on the way hold.
+    // The list exceeds the socket buffers on its way.
     let statement = format!(
         "insert into affiliates (company_id, client_affiliate_id, affiliate_name, notes)
         select {company}, n::text, n::text, repeat('x', 1500) from generate_series(1, 60000) n"
@@ -104,6 +104,6 @@ async fn interrupted_lists_are_visibly_incomplete() {
                 Err(_) => break true,
             }
         };
-        assert!(is_broken, "{accept} of client {remote} ended after {read} bytes as if it were whole");
+        assert!(is_broken, "{accept} of client {remote} ended after {read} bytes without an error");
     }
 }

@@ -1,7 +1,7 @@
-//! The indexes that the database uses for lists, foreign keys and lookups of writers.
+//! The indexes that the database uses for lists, foreign keys and writers' lookups.
 //!
-//! Plans must not depend on statistics. They are the same for a new database, a filled one and an analyzed one, with generic and
-//! custom plans, and in any session.
+//! Plans must not depend on statistics. They are the same for new, filled and analyzed databases, for generic and custom plans, and
+//! on every connection.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 use test_support::{fresh_database, new_company};
 
-/// Tables that grow with a company, besides the months of the record of changes.
+/// Tables that grow with a company, except the monthly tables of changes.
 const LARGE: &[&str] = &[
     "affiliates",
     "compliance_urls",
@@ -45,11 +45,11 @@ const RECORDS: [&str; 7] = [
         select $1, 1 + n % 2000, n, 'msg_1', 0, 1, 1, now(), 1 from generate_series(1, 4000) n",
 ];
 
-/// The planner's knowledge of the tables.
+/// States of the planner's statistics.
 const STATES: [&str; 3] = ["empty", "filled and never analyzed", "analyzed"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn plans_are_the_same_in_every_state() {
+async fn plans_do_not_depend_on_statistics() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let mut lists_of_empty = Vec::new();
     for state in STATES {
@@ -62,30 +62,30 @@ async fn plans_are_the_same_in_every_state() {
     check_keys(&mut analyzed_while_loaded().await, "analyzed while it was loaded").await;
 }
 
-/// Lists use the indexes of an empty database.
+/// Checks that lists use the same indexes as on an empty database.
 async fn check_lists(connection: &mut PgConnection, state: &str, of_empty: &mut Vec<BTreeSet<(String, String)>>) {
     for mode in ["force_generic_plan", "force_custom_plan"] {
         set_mode(connection, mode).await;
         let mut statements = 0;
         for (number, (name, statement, types)) in core_server::list_statements().enumerate() {
-            // Company, limit, offset, days and affiliate. Then the filters.
+            // The arguments are company, limit, offset, days and affiliate, then the filters.
             let filters = types.split(", ").skip(6).map(|kind| if kind == "boolean" { "false" } else { "1" });
             let arguments =
                 [&["1", "100", "0", "19800", "19900", "1"], &*filters.collect::<Vec<_>>()].concat().join(", ");
             let plan = plan(connection, &types, statement, &arguments).await;
-            let what = format!("{name} on a database that is {state}, {mode}");
+            let what = format!("{name} on a database ({state}, {mode})");
             let mut scans = Vec::new();
             collect_scans(&plan, &mut scans);
             assert!(scans.len() > 1, "{what}: no scans in {plan}");
             for Scan { table, kind, condition, .. } in &scans {
                 assert!(kind.starts_with("Index"), "{what}: {kind} of {table}");
-                assert!(condition.contains("company_id"), "{what}: the index on {table} is read across companies");
+                assert!(condition.contains("company_id"), "{what}: the scan of {table} reads several companies");
                 let by_key = table != "affiliates" || condition.matches(" = ").count() >= 2;
-                assert!(by_key, "{what}: all affiliates are read in {plan}");
+                assert!(by_key, "{what}: the plan reads all affiliates: {plan}");
             }
             let indexes: BTreeSet<_> = scans
                 .into_iter()
-                // Both unique keys of infractions and of incidents begin with the searched columns.
+                // Both unique keys of these tables begin with the searched columns.
                 .filter(|scan| scan.table != "infractions" && scan.table != "incidents")
                 .map(|scan| (scan.table, scan.index))
                 .collect();
@@ -95,14 +95,14 @@ async fn check_lists(connection: &mut PgConnection, state: &str, of_empty: &mut 
             }
             statements += 1;
         }
-        // Four sorts of URLs and two of cases, in two directions, with and without days, filters and an affiliate.
+        // Four sorts for URLs and two for cases, in two directions, with and without days, filters and an affiliate.
         assert_eq!(statements, (4 + 2) * 2 * 2 * 2 * 2);
     }
 }
 
 /// A page reads the index from the first match to the end of the page, and then only its own records.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_read_the_index_up_to_their_end() {
+async fn pages_read_no_index_entries_past_their_end() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let records = "insert into compliance_urls
             (company_id, id, url, url_hash, incident_status_id, disabled, discovery_date, last_review_date, last_seen)
@@ -123,16 +123,16 @@ async fn pages_read_the_index_up_to_their_end() {
             let plan =
                 explained(&mut connection, "explain (analyze, format json)", &types, statement, &arguments).await;
             let read = entries_read(&plan, "compliance_urls");
-            // The records of the page are also read by ID.
+            // The plan also reads the page's records by ID.
             assert!(read <= f64::from(offset + 2 * 100), "{name} from {offset} reads {read} records: {plan}");
         }
         statements += 1;
     }
-    // Four sorts in two directions, with and without filters, and the sort by the column of the days also with days.
+    // Four sorts in two directions, with and without filters. The sort by the filtered date also has variants with days.
     assert_eq!(statements, (4 + 1) * 2 * 2);
 }
 
-/// Lookups of writers, each with its required index.
+/// Writers' lookups, each with its required index.
 const LOOKUPS: &[(&str, &str, &str)] = &[
     ("bigint, bigint", "select from affiliates where company_id = $1 and id = $2", "affiliates_pkey"),
     ("bigint, text", "select from affiliates where company_id = $1 and affiliate_name = $2", "affiliates_name_key"),
@@ -151,10 +151,10 @@ const LOOKUPS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Lookups use their own index.
+/// Checks that lookups use their own indexes.
 async fn check_lookups(connection: &mut PgConnection, state: &str) {
     let checks = foreign_key_checks(connection).await;
-    // Seven keys refer to four tables.
+    // Seven foreign keys refer to four tables.
     assert_eq!(checks.len(), 11, "{checks:?}");
     for mode in ["force_generic_plan", "force_custom_plan"] {
         set_mode(connection, mode).await;
@@ -170,7 +170,7 @@ async fn check_lookups(connection: &mut PgConnection, state: &str) {
     }
 }
 
-/// Searches, the overview and lists without counts read one company in the order of the key, without sorting.
+/// Checks that searches, the overview and lists without counts read one company in key order, without sorting.
 async fn check_scans(connection: &mut PgConnection, state: &str) {
     // A month without changes has nothing to scan.
     let empty = "select relname::text from pg_class where relname like 'changes\\_%' and pg_relation_size(oid) = 0";
@@ -196,7 +196,7 @@ async fn check_scans(connection: &mut PgConnection, state: &str) {
                 _ => "1, 10, null, 20, 2000",
             };
             let plan = plan(connection, types, statement, arguments).await;
-            let what = format!("statement {number} on a database that is {state}, {mode}");
+            let what = format!("statement {number} on a database ({state}, {mode})");
             let mut scans = Vec::new();
             collect_scans(&plan, &mut scans);
             assert!(!scans.is_empty(), "{what}: no scans in {plan}");
@@ -205,9 +205,9 @@ async fn check_scans(connection: &mut PgConnection, state: &str) {
                     continue;
                 }
                 let is_key = index == format!("{table}_pkey")
-                    // Changes of a record, or of records of a kind.
+                    // Changes of a record, or of a kind of record.
                     || table.starts_with("changes_") && index.starts_with(&format!("{table}_company_id_resource_"))
-                    // After the clock went back.
+                    // Changes after the clock went back.
                     || table.starts_with("changes_") && index == format!("{table}_company_id_position_idx")
                     // Both unique keys begin with the searched columns.
                     || ["infractions", "incidents"].contains(&&*table) && condition.matches(" = ").count() >= 2
@@ -216,15 +216,15 @@ async fn check_scans(connection: &mut PgConnection, state: &str) {
                         && condition.matches(" = ").count() == 2;
                 let what = format!("{what}: {kind} of {table} by {index}, {condition}");
                 assert!(kind.starts_with("Index") && is_key, "{what} in {plan}");
-                assert!(condition.contains("company_id = "), "{what}: the index is read across companies");
+                assert!(condition.contains("company_id = "), "{what}: the scan reads several companies");
             }
         }
     }
 }
 
-/// The number of changes of other records does not matter.
+/// The number of other records' changes does not matter.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn earlier_states_are_read_by_their_own_changes() {
+async fn earlier_states_read_only_their_own_changes() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let changes = "
         insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (1, 1, 'a', 'a');
@@ -257,7 +257,7 @@ async fn earlier_states_are_read_by_their_own_changes() {
                 let read = entries_read(&plan, "changes_");
                 assert!(
                     (1.0..30.0).contains(&read),
-                    "{state}, {mode}: {read} rows of kind {resource} are read: {plan}"
+                    "{state}, {mode}: the plan reads {read} rows of kind {resource}: {plan}"
                 );
             }
         }
@@ -265,7 +265,7 @@ async fn earlier_states_are_read_by_their_own_changes() {
     assert_eq!(past.len(), 3);
 }
 
-/// A database whose tables were analyzed before the commit of their first records. They seem to have many pages and no rows.
+/// Returns a database whose tables were analyzed before their first records were committed. The tables seem to have many pages and no rows.
 async fn analyzed_while_loaded() -> PgConnection {
     let options = fresh_database().await.options;
     let mut loading = PgConnection::connect_with(&options).await.unwrap();
@@ -279,19 +279,19 @@ async fn analyzed_while_loaded() -> PgConnection {
     transaction.commit().await.unwrap();
     let known = "select relpages, reltuples from pg_class where relname = 'compliance_urls'";
     let (pages, rows): (i32, f32) = sqlx::query_as(known).fetch_one(&mut connection).await.unwrap();
-    assert!(pages > 100 && rows < 1.0, "{pages} pages and {rows} rows are known");
+    assert!(pages > 100 && rows < 1.0, "the planner knows {pages} pages and {rows} rows");
     connection
 }
 
-/// Reads by ID and writes use the key, and reads of all records follow it.
+/// Checks that reads by ID and writes use the key, and that reads of all records follow the key.
 async fn check_keys(connection: &mut PgConnection, state: &str) {
     expect_keys(connection, state, core_server::read_statements(), 9).await;
     expect_keys(connection, state, core_server::write_statements(), 15).await;
 }
 
-/// Expects that every scan of a large table compares at least two columns of an index, or continues after a key.
+/// Checks that every scan of a large table compares at least two columns of an index, or continues after a key.
 ///
-/// There must be at least `least` statements, so that none is missing.
+/// `least` is the minimum number of statements.
 async fn expect_keys(
     connection: &mut PgConnection,
     state: &str,
@@ -306,21 +306,21 @@ async fn expect_keys(
         let mut scans = Vec::new();
         collect_scans(&plan, &mut scans);
         for Scan { table, kind, condition, .. } in scans.iter().filter(|scan| !scan.kind.starts_with("Modify")) {
-            let what = format!("statement {number} on a database that is {state}: {kind} of {table} by {condition}");
+            let what = format!("statement {number} on a database ({state}): {kind} of {table} by {condition}");
             let by_key = condition.matches(" = ").count() >= 2 || condition.contains("(id > $2)");
-            // A statement also finds a locked row by its physical position.
+            // Statements also find locked rows by their physical position.
             assert!(kind.starts_with("Index") && by_key || kind == "Tid Scan", "{what} in {plan}");
         }
         count += 1;
     }
-    assert!(count >= least, "{count} statements");
+    assert!(count >= least, "only {count} statements");
 }
 
-/// No item of a batch is compared with all incidents of its case, or all names of the company.
+/// Batches do not compare each item with all incidents of its case, or with all names of the company.
 ///
 /// The planner assumes that a batch has ten items.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batches_read_their_case_or_vocabulary_once() {
+async fn batch_items_do_not_rescan_cases_or_vocabularies() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     bring_to(&mut connection, "empty").await;
     sqlx::raw_sql("alter table vocabulary_entries set (autovacuum_enabled = false)")
@@ -371,13 +371,13 @@ async fn batches_read_their_case_or_vocabulary_once() {
         let plan = explained(&mut connection, "explain (analyze, format json)", types, statement, &arguments).await;
         for table in ["incidents", "vocabulary_entries"] {
             let read = entries_read(&plan, table);
-            // All rows twice, and the inserted or found rows.
-            assert!(read < 16_000.0, "{batch}: {read} entries of {table} are read in {plan}");
+            // The limit allows all rows twice, and the inserted or found rows.
+            assert!(read < 16_000.0, "{batch}: the plan reads {read} entries of {table}: {plan}");
         }
     }
 }
 
-/// PostgreSQL's queries for foreign keys in both directions, with the allowed indexes: they begin with the columns of the key.
+/// Returns PostgreSQL's foreign key queries in both directions, with their allowed indexes. Allowed indexes begin with the columns of the key.
 async fn foreign_key_checks(connection: &mut PgConnection) -> Vec<(String, Vec<String>)> {
     let rows = sqlx::query_as::<_, (String, Vec<String>, String)>(
         "select k.relation, k.columns, i.name
@@ -400,7 +400,7 @@ async fn foreign_key_checks(connection: &mut PgConnection) -> Vec<(String, Vec<S
     );
     let mut checks: Vec<(String, Vec<String>)> = Vec::new();
     for (relation, columns, index) in rows.fetch_all(&mut *connection).await.unwrap() {
-        let [company, column] = columns.as_slice() else { panic!("a foreign key on {columns:?}") };
+        let [company, column] = columns.as_slice() else { panic!("unexpected foreign key on {columns:?}") };
         let statement = format!(
             "select 1 from only {relation} x where {company} operator(pg_catalog.=) $1 and {column} operator(pg_catalog.=) $2
             for key share of x"
@@ -413,13 +413,13 @@ async fn foreign_key_checks(connection: &mut PgConnection) -> Vec<(String, Vec<S
     checks
 }
 
-/// A session with plans from an empty database loads records, as on the first day of the service.
+/// Loads records with plans from an empty database, as on the first day of the service.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn bulk_loads_read_no_history() {
+async fn bulk_loads_do_not_scan_existing_records() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let company = new_company();
     set_mode(&mut connection, "force_generic_plan").await;
-    // One transaction, so that autovacuum cannot analyze the tables.
+    // In one transaction, autovacuum cannot analyze the tables.
     let mut transaction = connection.begin().await.unwrap();
     for statement in RECORDS {
         sqlx::query(statement).bind(company).execute(&mut *transaction).await.unwrap();
@@ -433,8 +433,8 @@ async fn bulk_loads_read_no_history() {
     .fetch_all(&mut connection)
     .await
     .unwrap();
-    // 160,500 rows with up to four foreign keys. Setting the case of a URL needs another lookup.
-    assert!(read.iter().any(|(index, _)| index == "compliance_urls_pkey"), "no checks are seen in {read:?}");
+    // There are 160,500 rows with up to four foreign keys. Setting the case of a URL needs another lookup.
+    assert!(read.iter().any(|(index, _)| index == "compliance_urls_pkey"), "no foreign key checks in {read:?}");
     assert!(read.iter().all(|(_, entries)| *entries < 400_000), "{read:?}");
 }
 
@@ -483,7 +483,7 @@ async fn explained(
     serde_json::from_str::<Value>(&text).unwrap()[0]["Plan"].take()
 }
 
-/// Entries that the scans of tables with this prefix read, including skipped entries.
+/// Counts the entries that scans of a table read, including skipped entries. A name that ends in `_` is a prefix.
 fn entries_read(plan: &Value, table: &str) -> f64 {
     let figure = |name: &str| plan[name].as_f64().unwrap_or_default();
     let name = plan["Relation Name"].as_str().unwrap_or_default();

@@ -1,10 +1,10 @@
-//! Unusual spellings of requests by programs and proxies, and responses for line readers.
+//! Unusual spellings that programs and proxies send, and responses for line-based readers.
 
 use compliance_api::token::Claims;
 use serde_json::{Value, json};
 use test_support::{RestClient, RestResponse, TestService, new_company, now, sign};
 
-/// A response to another spelling of a path.
+/// Sends a request with an unusual path. Returns the status and the JSON body.
 async fn sent(rest: &RestClient, method: &str, path: &str, body: &'static str) -> (u16, Value) {
     let response = rest.request_to(method, path).body(body).send().await.unwrap();
     let status = response.status().as_u16();
@@ -12,7 +12,7 @@ async fn sent(rest: &RestClient, method: &str, path: &str, body: &'static str) -
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_path_has_equal_spellings() {
+async fn percent_encoded_paths_are_equivalent() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         let roster = r#"{"affiliates":[{"client_affiliate_id":"A","affiliate_name":"Ann"}]}"#;
@@ -28,7 +28,7 @@ async fn a_path_has_equal_spellings() {
             ("/api%2Faffiliates", "404"),
             ("/api/affiliates%2F1", "404"),
             ("/api/affiliates%253Asearch", "404"),
-            // An unused ID.
+            // The path names an unknown ID.
             ("/api/affiliates/1%2F2", "1025"),
         ] {
             let (status, body) = sent(&rest, "GET", path, "").await;
@@ -39,7 +39,7 @@ async fn a_path_has_equal_spellings() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_record_is_one_line() {
+async fn records_have_no_unicode_line_breaks() {
     const ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
     let text = "a\u{85}b\u{2028}c\u{2029}d";
     let service = TestService::start().await;
@@ -60,7 +60,7 @@ async fn a_record_is_one_line() {
         let mut events = request.send().await.unwrap();
         let mut received = String::new();
         let data = loop {
-            let chunk = events.chunk().await.unwrap().expect("the watch goes on");
+            let chunk = events.chunk().await.unwrap().expect("the watch ended");
             received.push_str(std::str::from_utf8(&chunk).unwrap());
             if let Some((_, data)) = received.split_once("data: ")
                 && let Some((data, _)) = data.split_once("\n\n")
@@ -75,7 +75,7 @@ async fn a_record_is_one_line() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn last_event_id_is_a_header_or_parameter() {
+async fn last_event_id_works_as_header_or_parameter() {
     let service = TestService::start().await;
     let company = new_company();
     for name in ["A", "B", "C"] {

@@ -1,4 +1,4 @@
-//! The rate limit of a company, on both layers.
+//! The rate limit of a company, over REST and gRPC.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::http::envelope;
 
 const GOOD: &str = r#"{"client_affiliate_id":"C","affiliate_name":"N"}"#;
 
-/// So long that the limit does not recover during a test on a busy machine.
+/// Window of the limit, too long to recover during a test on a busy machine.
 const WINDOW: Duration = Duration::from_hours(10_000);
 
-/// A service with this limit per window.
+/// Starts a service with this limit per window.
 async fn limited(requests: u32) -> TestService {
     let rate_limit = RateLimit::Limited { requests: requests.try_into().unwrap(), window: WINDOW };
     TestService::with(Options { rate_limit, ..Options::default() }).await
@@ -24,9 +24,9 @@ fn number(answer: &RestResponse, header: &str) -> u64 {
     value.parse().unwrap_or_else(|_| panic!("{header}: {value}"))
 }
 
-/// Every layer rejects the fourth request, and names the time of the next attempt.
+/// Every layer rejects the fourth request and returns the time until the next attempt.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn requests_beyond_the_rate_limit_get_429() {
+async fn requests_over_the_rate_limit_return_429() {
     let service = limited(3).await;
     let company = new_company();
     let (rest, remote) = (service.rest(company), service.rest_remote(company));
@@ -39,7 +39,7 @@ async fn requests_beyond_the_rate_limit_get_429() {
     );
     let second = remote.post("/affiliates", GOOD).await;
     assert_eq!((second.status, number(&second, "x-ratelimit-remaining")), (201, 1));
-    // A rejection has the same headers as other responses.
+    // Error responses have the same headers as other responses.
     let third = rest.get("/urls/abc").await;
     assert_eq!((third.status, number(&third, "x-ratelimit-remaining")), (404, 0));
 
@@ -71,7 +71,7 @@ async fn requests_beyond_the_rate_limit_get_429() {
     assert!(third.contains(&wait.as_secs()), "{wait:?}");
     assert_eq!(status.metadata().get("x-ratelimit-remaining").unwrap(), "0");
 
-    // Another company has its own limit.
+    // Other companies have their own limits.
     let other = service.rest(new_company()).get("/affiliates").await;
     assert_eq!((other.status, number(&other, "x-ratelimit-remaining")), (200, 2));
 }
@@ -95,7 +95,7 @@ async fn each_concurrent_read_counts_as_one_request() {
     }
 }
 
-/// A caller over the limit gets no violations of its request.
+/// Callers over the limit get no validation errors.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rate_limits_precede_validation() {
     let service = limited(1).await;

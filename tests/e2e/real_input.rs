@@ -1,6 +1,6 @@
-//! Real addresses, written and read.
+//! Writes and reads real addresses.
 //!
-//! The file is `real_input.txt`, unless `COMPLIANCE_REAL_URLS` names another one.
+//! The file is `real_input.txt`, unless `COMPLIANCE_REAL_URLS` names another file.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,7 +10,7 @@ use url::Url;
 
 const BATCH: usize = 100;
 
-/// Addresses of public pages as people write them, and pasted text between them.
+/// Addresses of public pages as people write them, mixed with pasted text.
 const SAMPLE: &str = include_str!("real_input.txt");
 
 fn addresses() -> Vec<String> {
@@ -21,7 +21,7 @@ fn addresses() -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// The address as the `url` crate parses it, if the service can monitor it.
+/// Returns the address as the `url` crate parses it, if the service can monitor it.
 fn normalised(address: &str) -> Option<String> {
     let url = Url::parse(address).ok()?;
     (matches!(url.scheme(), "http" | "https") && url.has_host()).then(|| url.to_string())
@@ -41,12 +41,12 @@ async fn real_urls_are_stored_unchanged() {
 
     let good: Vec<&String> = addresses.iter().filter(|address| normalised(address).is_some()).collect();
     let mut seen = HashSet::new();
-    // The first of equal addresses counts, in its original form.
+    // The service keeps the first of equal addresses, in its original form.
     let kept: Vec<&String> = good.iter().filter(|address| seen.insert(normalised(address))).copied().collect();
-    println!("{} addresses: {} to be monitored, {} of them different", addresses.len(), good.len(), kept.len());
+    println!("{} addresses: {} valid, {} of them distinct", addresses.len(), good.len(), kept.len());
     assert!(kept.len() < good.len());
 
-    // Twice: the second time, all exist.
+    // In the second round, all addresses exist.
     let mut ids = Vec::new();
     let mut added = HashSet::new();
     for round in 0..2 {
@@ -65,7 +65,7 @@ async fn real_urls_are_stored_unchanged() {
     lists_them(&rest, &kept, &ids).await;
 }
 
-/// A request with all addresses: each invalid address has its own key, and nothing is saved.
+/// Sends all addresses in one request. Each invalid address has its own error, and the service saves nothing.
 async fn rejects_invalid_addresses(rest: &RestClient, addresses: &[String]) {
     let bad: BTreeMap<String, Value> = addresses
         .iter()
@@ -85,7 +85,7 @@ async fn rejects_invalid_addresses(rest: &RestClient, addresses: &[String]) {
     assert_eq!(rest.get("/urls").await.with_status(200)["meta"]["total"], 0);
 }
 
-/// The pages have each address exactly once, in its original form, sorted by ID.
+/// Checks that the pages have each address exactly once, in its original form, sorted by ID.
 async fn lists_them(rest: &RestClient, kept: &[&String], ids: &[i64]) {
     let pages = kept.len().div_ceil(200);
     let mut listed = Vec::new();
@@ -104,6 +104,6 @@ async fn lists_them(rest: &RestClient, kept: &[&String], ids: &[i64]) {
     assert!(listed.is_sorted_by(|one, next| one.0 < next.0));
     let mut expected: Vec<(i64, String)> = ids.iter().copied().zip(kept.iter().map(|kept| (*kept).clone())).collect();
     expected.sort_unstable();
-    assert!(listed == expected, "what is listed is not what was added");
+    assert!(listed == expected, "the listed addresses differ from the added addresses");
     assert_eq!(rest.get(&format!("/urls?per_page=200&page={}", pages + 1)).await.with_status(200)["data"], json!([]));
 }

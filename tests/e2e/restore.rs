@@ -1,4 +1,4 @@
-//! A restored dump: every endpoint returns the same bytes.
+//! Restored dumps: every endpoint returns the same bytes.
 
 use std::{collections::HashSet, process::Command};
 
@@ -34,7 +34,7 @@ async fn fill(service: &TestService, company: i64) {
     grpc.observe((0..60).map(url).collect()).await;
 }
 
-/// The responses of every endpoint to a company, over both layers.
+/// Returns the responses of every endpoint for a company, from both gateways.
 async fn answers(service: &TestService, company: i64) -> Vec<(String, String)> {
     let mut paths: Vec<String> = ["/affiliates", "/cases", "/urls"].map(str::to_owned).into();
     for sort in ["id", "discovery_dt", "last_review_dt", "last_seen"] {
@@ -64,14 +64,14 @@ async fn answers(service: &TestService, company: i64) -> Vec<(String, String)> {
     answers
 }
 
-/// Restores a dump of one database into another one.
+/// Restores a dump of one database into another database.
 async fn dump_and_restore(database: &TestDatabase, restored: &TestDatabase) {
     let programs = Installation::find(None).await.unwrap();
     let dump = std::env::temp_dir().join(format!("compliance-test-dump-{:016x}", rand::random::<u64>()));
     let name = |options: &sqlx::postgres::PgConnectOptions| options.get_database().unwrap().to_owned();
     let (from, to) = (name(&database.options), name(&restored.options));
     let socket = database.socket.parent().unwrap().to_owned();
-    // The new database is empty.
+    // Empties the new database.
     let mut owner = restored.options.clone().connect().await.unwrap();
     sqlx::raw_sql("drop schema public cascade; create schema public").execute(&mut owner).await.unwrap();
     owner.close().await.unwrap();
@@ -85,7 +85,7 @@ async fn dump_and_restore(database: &TestDatabase, restored: &TestDatabase) {
         let file = dumped.to_str().unwrap();
         let (status, _, log) = output(run("pg_dump", &from, &["-f", file]).env_clear());
         assert!(status.success(), "{log}");
-        // The schema itself exists in every new database.
+        // Every new database already has the schema itself.
         let (status, _, log) = output(run("pg_restore", &to, &["--clean", "--if-exists", file]).env_clear());
         assert!(status.success(), "{log}");
     })
@@ -95,7 +95,7 @@ async fn dump_and_restore(database: &TestDatabase, restored: &TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_restored_database_gives_the_same_answers() {
+async fn restored_databases_return_the_same_responses() {
     let (database, restored) = (fresh_database().await, fresh_database().await);
     let companies = [new_company(), new_company()];
     let service = TestService::over(database.options.clone(), Options::default()).await;
@@ -127,7 +127,7 @@ fn positions(changes: &Value) -> Vec<i64> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn restores_reveal_lost_ids_and_positions() {
+async fn lost_positions_and_ids_match_nothing_after_restore() {
     let (database, restored) = (fresh_database().await, fresh_database().await);
     let (company, later) = (new_company(), new_company());
     let service = TestService::over(database.options.clone(), Options::default()).await;
@@ -144,7 +144,7 @@ async fn restores_reveal_lost_ids_and_positions() {
     let update = |city: &str| format!(r#"{{"id":{first},"city":"{city}"}}"#);
     rest.put(&format!("/affiliates/{first}"), update("lost")).await.with_status(200);
     let lost_etag = rest.get(&format!("/affiliates/{first}")).await.header("etag").unwrap().to_owned();
-    // A company that is not in the backup.
+    // This company is not in the backup.
     create(&service.rest(later), "lost").await;
     create(&service.rest(later), "lost, too").await;
     drop(service);
@@ -168,7 +168,7 @@ async fn restores_reveal_lost_ids_and_positions() {
         let id = create(&rest, &format!("new {number}")).await;
         assert!(id > at && !lost_ids.contains(&id), "{id}");
     }
-    // Readers that had read no further than the backup continue.
+    // Readers whose position is in the backup can continue.
     rest.get("/changes?after=10").await.with_status(410);
     let kept = rest.get("/changes?after=5").await.with_status(200);
     assert_eq!(positions(&kept), (at..=at + 8).collect::<Vec<_>>());
@@ -177,7 +177,7 @@ async fn restores_reveal_lost_ids_and_positions() {
         (&"restored".into(), &"company".into())
     );
     let changed = rest.get("/affiliates?changed_after=5").await.with_status(200);
-    // After a restore, unchanged records are also sent.
+    // After a restore, the list also has unchanged records.
     assert!(changed["data"].as_array().unwrap().len() >= 8);
     for id in lost_ids {
         rest.get(&format!("/affiliates/{id}")).await.with_status(404);
@@ -188,7 +188,7 @@ async fn restores_reveal_lost_ids_and_positions() {
     let refused = RestResponse::of(request.body(update("by an old form"))).await;
     refused.with_status(412);
 
-    // For a lost company, before and after its first new change.
+    // The same applies to a lost company, before and after its first new change.
     for rest in [service.rest(later), service.rest_remote(later)] {
         assert_eq!(rest.get("/changes?after=1").await.with_status(410)["detail"]["restored_position"], at);
         assert_eq!(rest.get("/changes?after=0").await.with_status(200)["data"]["position"], at);
@@ -202,7 +202,7 @@ async fn restores_reveal_lost_ids_and_positions() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn second_restore_of_a_backup_reissues_nothing() {
+async fn repeated_restores_reissue_no_ids_positions_or_etags() {
     let database = fresh_database().await;
     let company = new_company();
     let service = TestService::over(database.options.clone(), Options::default()).await;
@@ -217,15 +217,15 @@ async fn second_restore_of_a_backup_reissues_nothing() {
         let rest = service.rest(company);
         for number in 1..=8 {
             let id = create(&rest, &format!("new {number}")).await;
-            assert!(ids.insert(id), "restore {restore} gives out the ID {id} again");
+            assert!(ids.insert(id), "restore {restore} reissued the ID {id}");
         }
         for city in ["one", "two"] {
             let saved = rest.put(&format!("/affiliates/{kept}"), update(city)).await;
             saved.with_status(200);
             let etag = rest.get(&format!("/affiliates/{kept}")).await.header("etag").unwrap().to_owned();
-            assert!(etags.insert(etag.clone()), "restore {restore} gives out the etag {etag} again");
+            assert!(etags.insert(etag.clone()), "restore {restore} reissued the etag {etag}");
         }
-        // All IDs and positions that earlier restores have issued are lost.
+        // All positions from earlier restores are lost.
         for position in &read {
             let gone = rest.get(&format!("/changes?after={position}")).await;
             assert!(gone.with_status(410)["detail"]["restored_position"].as_i64().unwrap() > *position, "{restore}");

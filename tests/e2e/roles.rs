@@ -1,14 +1,14 @@
-//! The database role of the service owns nothing and can only change records.
+//! The service's database role owns nothing and can only change records.
 
 use core_server::audit::verify;
 use embedded_postgres::SERVICE_ROLE;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, PgConnection};
 use test_support::{TestCore, fresh_database, new_company};
 
-/// Tables that the role only reads. It cannot read some parts of the record of changes.
+/// Tables that the role can only read. It cannot read some parts of the record of changes.
 const READ: [&str; 6] =
     ["_sqlx_migrations", "change_drops", "change_positions", "change_retention", "changes", "database_identity"];
-/// Functions that the role calls and that run as the owner. With any arguments, each does only what its comment says.
+/// Functions that the role can call and that run as the owner. With any arguments, each does only what its comment says.
 const CALLED: [&str; 7] = [
     "advance_ids",
     "drop_change_month",
@@ -22,12 +22,12 @@ const CALLED: [&str; 7] = [
 async fn connect() -> (TestCore, PgConnection) {
     let database = fresh_database().await;
     let service = database.options.clone().username(SERVICE_ROLE).connect().await.unwrap();
-    // It grants the permissions that the service needs.
+    // The core grants the permissions that the service needs.
     (TestCore::over(database.options, 4).await, service)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_service_role_owns_nothing() {
+async fn service_role_owns_nothing() {
     let (core, mut service) = connect().await;
     let served = "select count(*) from pg_stat_activity
         where datname = current_database() and usename = current_user and pid <> pg_backend_pid()";
@@ -47,7 +47,7 @@ async fn the_service_role_owns_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_service_role_cannot_change_the_schema() {
+async fn service_role_cannot_change_the_schema() {
     let (core, mut service) = connect().await;
     let tables = "select relname::text from pg_class
         where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by relname";
@@ -83,7 +83,7 @@ async fn the_service_role_cannot_change_the_schema() {
     }
     for statement in statements {
         let error = sqlx::raw_sql(AssertSqlSafe(statement.clone())).execute(&mut service).await;
-        // A grant without the right to grant succeeds, but has no effect. This is checked below.
+        // A grant without the right to grant succeeds but has no effect. The query below checks the effect.
         if statement.starts_with("grant") && error.is_ok() {
             continue;
         }
@@ -96,9 +96,9 @@ async fn the_service_role_cannot_change_the_schema() {
     assert_eq!(sqlx::query_scalar::<_, i64>(public).fetch_one(&core.pool).await.unwrap(), 0);
 }
 
-/// The lists above have every table and function, and later months get the same permissions.
+/// The lists above name every table and function. New monthly tables get the same permissions.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_service_role_writes_history_only_through_triggers() {
+async fn service_role_writes_history_only_through_triggers() {
     let (core, mut service) = connect().await;
     let again = "do $$ begin execute (select format('drop table %I', max(inhrelid::regclass::text)) from pg_inherits
         where inhparent = 'changes'::regclass and inhrelid <> 'changes_default'::regclass); end $$";
@@ -140,9 +140,9 @@ async fn the_service_role_writes_history_only_through_triggers() {
     assert_eq!(names(&mut owner, functions(unpinned)).await, [""; 0]);
 }
 
-/// Every attempt of the role to change the record fails or has no effect.
+/// Every attempt of the role to alter the record of changes fails or has no effect.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn functions_of_the_owner_harm_nothing() {
+async fn owner_functions_cannot_alter_recorded_changes() {
     let (core, mut service) = connect().await;
     let company = new_company();
     core.company(company).affiliate("A").await;
@@ -192,13 +192,13 @@ async fn functions_of_the_owner_harm_nothing() {
         "select keep_changes(-1)".to_owned(),
         "set timezone = 'Pacific/Kiritimati'; set datestyle = 'SQL, DMY'; set standard_conforming_strings = off; select drop_change_month(); reset all"
             .to_owned(),
-        // All entries, which only the owner can erase, and entries of existing affiliates.
+        // These calls name all entries, which only the owner can erase, and entries of existing affiliates.
         format!("select erase_changes({company}, 1::smallint, 1, array[1, 2, 3, 4], 0, null, null, 'x', '[]')"),
         format!(
             "select erase_changes({company}, 1::smallint, id, array[1, 2, 3, 4], 0, array[1]::smallint[], array[id], 'x', '[]')
             from affiliates where company_id = {company}"
         ),
-        // Temporary tables of the session cannot shadow the tables of the schema.
+        // Temporary tables cannot shadow the schema's tables.
         "create temp table changes (like changes); create temp table change_retention (days integer);
             insert into pg_temp.change_retention values (1); select drop_change_month(), keep_changes(1)"
             .to_owned(),
@@ -211,9 +211,9 @@ async fn functions_of_the_owner_harm_nothing() {
     assert_eq!(verify(&mut owner, company).await.unwrap(), None);
 }
 
-/// An existing record keeps all its entries, even from before a deletion and a new creation.
+/// An existing record keeps all its entries, even entries from before a deletion and re-creation.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_service_role_can_erase_only_deleted_records() {
+async fn service_role_can_erase_only_deleted_records() {
     let (core, mut service) = connect().await;
     let company = new_company();
     let run = async |service: &mut PgConnection, statements: &str| {
@@ -251,7 +251,7 @@ async fn the_service_role_can_erase_only_deleted_records() {
         (1, 4, "1, 1", "4, 5"),
         (99, -5, "1", "5"),
         (0, 5, "1", "5"),
-        // Another incident of the same ID exists.
+        // Another incident with the same ID exists.
         (5, 1, "5", "1"),
         // Vocabularies are erased with their company.
         (6, 1001, "6", "1001"),
@@ -261,7 +261,7 @@ async fn the_service_role_can_erase_only_deleted_records() {
         let after: String = sqlx::query_scalar(state).bind(company).fetch_one(&core.pool).await.unwrap();
         assert_eq!(after, before, "{kind} {id} {kinds} {ids}");
     }
-    // Deletes one of two.
+    // This call erases one of the two records.
     run(&mut service, &erase(1, 5, "1, 1", "4, 5")).await;
     let left = "select string_agg(r.record, ' ') from changes c cross join lateral unnest(c.records) r (record) where c.company_id = $1";
     let left: String = sqlx::query_scalar(left).bind(company).fetch_one(&core.pool).await.unwrap();

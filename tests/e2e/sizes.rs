@@ -1,4 +1,4 @@
-//! Ten thousand items in one request, and a list of three hundred thousand.
+//! Requests with 10,000 items, and a list of 300,000 affiliates.
 
 use serde_json::{Value, json};
 use test_support::{RestClient, ServerProcess, TestService, fresh_database, new_company};
@@ -6,10 +6,10 @@ use test_support::{RestClient, ServerProcess, TestService, fresh_database, new_c
 const ITEMS: usize = 10_000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_thousand_affiliates() {
+async fn ten_thousand_affiliates_fit_in_one_request() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
-        // One in a hundred has the name of the previous affiliate.
+        // Every hundredth affiliate has the name of the previous affiliate.
         let name = |number: usize| format!("Affiliate {}", if number % 100 == 99 { number - 1 } else { number });
         let items: Vec<Value> = (0..ITEMS)
             .map(|number| json!({"client_affiliate_id": number.to_string(), "affiliate_name": name(number), "country": "DE"}))
@@ -25,7 +25,7 @@ async fn ten_thousand_affiliates() {
         }
         assert_eq!(ids.len(), ITEMS - ITEMS / 100);
 
-        // All of them again, and the first ones repeatedly until there are ten thousand: renamed and changed.
+        // Updates all affiliates, and repeats the first affiliate up to 10,000 items.
         let changes = |ids: &[i64]| -> Vec<Value> {
             let all = ids.iter().chain(std::iter::repeat_n(&ids[0], ITEMS - ids.len()));
             all.map(|id| json!({"id": id, "affiliate_name": format!("Renamed {id}"), "city": "Bonn"})).collect()
@@ -44,7 +44,7 @@ async fn ten_thousand_affiliates() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_thousand_urls() {
+async fn ten_thousand_urls_fit_in_one_request() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         let urls: Vec<Value> =
@@ -54,20 +54,20 @@ async fn ten_thousand_urls() {
             let results = rest.post("/urls", body.clone()).await.with_status(201);
             let results = results.as_array().unwrap();
             assert_eq!(results.len(), ITEMS);
-            assert!(results.iter().all(|result| result["code"] == code), "not all are {code}");
+            assert!(results.iter().all(|result| result["code"] == code), "not all results are {code}");
         }
         assert_eq!(rest.get("/urls?per_page=1").await.with_status(200)["meta"]["total"], ITEMS);
     }
 }
 
 const AFFILIATES: usize = 300_000;
-/// Maximum growth of the process while it sends the list.
+/// Maximum memory growth of the process while it sends the list, in KiB.
 const MOST_KIB: u64 = 64 * 1024;
 
-/// The list is complete and ordered, and streams without growth of the process.
+/// The list is complete and sorted, and the process barely grows.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn a_list_of_300_000() {
+async fn large_lists_stream_in_bounded_memory() {
     let database = fresh_database().await;
     let (company, pool) = (new_company(), core_server::database::connect(database.options, 2).await.unwrap());
     sqlx::query(
@@ -82,23 +82,23 @@ async fn a_list_of_300_000() {
     .unwrap();
     let server = ServerProcess::start(&database.url);
     for rest in server.clients(company) {
-        // A first request allocates the memory that every request needs.
+        // The first request allocates the memory that every request needs.
         assert_eq!(rest.get("/urls").await.status, 200);
         server.reset_peak();
         let before = server.peak_memory();
         let bytes = read_list(&rest).await;
         let grown = server.peak_memory() - before;
-        println!("a list of {AFFILIATES}: {} MiB, the process grew by {} MiB", bytes >> 20, grown >> 10);
+        println!("{AFFILIATES} affiliates: {} MiB, the process grew by {} MiB", bytes >> 20, grown >> 10);
         assert!(grown < MOST_KIB, "the process grew by {grown} KiB for a list of {bytes} bytes");
     }
 }
 
-/// Reads the list without storing it, and returns its size in bytes.
+/// Reads the list without storing it and returns its size in bytes.
 async fn read_list(rest: &RestClient) -> usize {
     let mut response = rest.request("GET", "/affiliates").send().await.unwrap();
     assert_eq!(response.status(), 200);
     let (mut seen, mut last, mut bytes) = (0, 0, 0);
-    // The unread end of a chunk, and the next chunk.
+    // The unread end of the last chunk, and the next chunk.
     let mut text = String::new();
     while let Some(chunk) = response.chunk().await.unwrap() {
         bytes += chunk.len();
@@ -111,7 +111,7 @@ async fn read_list(rest: &RestClient) -> usize {
         // These records contain no braces.
         while let Some((record, more)) = rest.split_once('}').filter(|(record, _)| *record != "]") {
             let record = record.strip_prefix(if seen == 0 { r#"{"id":"# } else { r#",{"id":"# });
-            let record = record.unwrap_or_else(|| panic!("no record here: {rest:.200}"));
+            let record = record.unwrap_or_else(|| panic!("expected a record, got {rest:.200}"));
             let id: i64 = record.split(',').next().unwrap().parse().unwrap();
             assert!(id > last, "{id} after {last}");
             let name = format!(r#""distributor_name":"Affiliate {}","#, seen + 1);

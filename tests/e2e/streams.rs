@@ -1,6 +1,6 @@
-//! Every stream, broken in the middle: a partial stream ends with an error.
+//! Every stream that breaks in the middle ends with an error.
 //!
-//! The operations come from the descriptor set. A new stream without a case fails.
+//! The operations come from the descriptor set. The suite fails if a new stream has no case.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ const RECORDS: i64 = 3000;
 /// The operation, its table, and a function that breaks the table after the first message and counts the records.
 type Case = (&'static str, &'static str, for<'a> fn(&'a mut GrpcClients, &'a PgPool) -> LocalBoxFuture<'a, Ended>);
 
-/// The end of a stream: the number of records, and the error, if any.
+/// The end of a stream: the number of records and the error, if any.
 struct Ended {
     records: usize,
     error: Option<Status>,
@@ -68,7 +68,7 @@ const CASES: &[Case] = &[
                 let url = Some(format!("https://new.example/{number}"));
                 StreamUrlObservationsRequest { observations: vec![UrlObservation { url, ..UrlObservation::default() }] }
             };
-            // Endless, so only the service can end it.
+            // The chunks never end, so only the service can end the stream.
             let chunks = stream::iter(0..RECORDS).map(chunk).chain(stream::pending());
             let list = grpc.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
             read(list, |message| message.results.len(), pool, "compliance_urls").await
@@ -94,7 +94,7 @@ const CASES: &[Case] = &[
 const OTHERS: [&str; 3] =
     ["ReadService/BatchRead", "ComplianceUrlService/StreamComplianceUrls", "ChangeService/WatchChanges"];
 
-/// Renames a table, so that every statement on it fails, or restores its name.
+/// Renames a table. Statements on the table fail until it has its old name again.
 async fn rename(pool: &PgPool, from: &str, to: &str) {
     sqlx::raw_sql(AssertSqlSafe(format!("alter table {from} rename to {to}"))).execute(pool).await.unwrap();
 }
@@ -128,7 +128,7 @@ async fn fill(pool: &PgPool, company: i64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_stream_that_breaks_ends_with_an_error() {
+async fn broken_streams_end_with_an_error() {
     let contract = DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap();
     let methods = contract.services().flat_map(|service| service.methods().collect::<Vec<_>>());
     let streams: BTreeSet<String> = methods
@@ -144,10 +144,10 @@ async fn every_stream_that_breaks_ends_with_an_error() {
     for (operation, _, call) in CASES {
         let Ended { records, error } = call(&mut service.grpc(company).await, &service.pool).await;
         assert!(records > 0 && records < RECORDS as usize, "{operation}: {records} records");
-        let error = error.unwrap_or_else(|| panic!("{operation} ended after {records} records as if it were whole"));
+        let error = error.unwrap_or_else(|| panic!("{operation} ended after {records} records without an error"));
         assert_eq!(reason_of(&error), "INTERNAL", "{operation}: {error:?}");
     }
-    // The REST list of both gateways breaks off.
+    // The REST lists of both gateways break off.
     for rest in [service.rest(company), service.rest_remote(company)] {
         let mut response = rest.request("GET", "/affiliates").send().await.unwrap();
         let mut bytes = response.chunk().await.unwrap().unwrap().len();
@@ -160,13 +160,13 @@ async fn every_stream_that_breaks_ends_with_an_error() {
             }
         };
         rename(&service.pool, "broken", "affiliates").await;
-        assert!(broken, "the list ended after {bytes} bytes as if it were whole");
+        assert!(broken, "the list ended after {bytes} bytes without an error");
     }
 }
 
-/// An export that continues after any message has the rest, each record once.
+/// An export that resumes after any message returns each remaining record once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_export_can_continue_after_any_message() {
+async fn exports_can_resume_after_any_message() {
     let service = TestService::start().await;
     let company = new_company();
     fill(&service.pool, company).await;

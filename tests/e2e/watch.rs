@@ -1,4 +1,4 @@
-//! Watches of changes, over both layers.
+//! Watches of changes, over REST and gRPC.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout};
 use tonic::{Code, Status, Streaming};
 
 const LAYERS: [Layer; 3] = [Layer::Rest, Layer::RestRemote, Layer::Grpc];
-/// More time than a message needs on a busy machine.
+/// Maximum wait for a message on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A watch over REST or gRPC.
@@ -27,7 +27,7 @@ enum Watch {
     Rest(reqwest::Response, String),
 }
 
-/// A received message: the position and its changes.
+/// A received message, with its position and changes.
 #[derive(Debug)]
 struct Message {
     position: i64,
@@ -66,9 +66,9 @@ impl Watch {
         }
     }
 
-    /// The next message. `None` at the end of a stream of events.
+    /// Returns the next message, or `None` at the end of an event stream.
     async fn next(&mut self) -> Result<Option<Message>, Status> {
-        timeout(PATIENCE, self.received()).await.expect("a message arrives")
+        timeout(PATIENCE, self.received()).await.expect("no message arrived in time")
     }
 
     async fn received(&mut self) -> Result<Option<Message>, Status> {
@@ -94,10 +94,10 @@ impl Watch {
 
     /// Waits for the next message.
     async fn message(&mut self) -> Message {
-        self.next().await.unwrap().expect("the watch goes on")
+        self.next().await.unwrap().expect("the watch ended")
     }
 
-    /// Reads up to a position, and returns the positions of all changes.
+    /// Reads up to a position and returns the positions of all changes.
     async fn up_to(&mut self, position: i64) -> Vec<i64> {
         let mut positions = Vec::new();
         loop {
@@ -128,7 +128,7 @@ fn event_message(event: &str) -> Message {
     Message { position, page }
 }
 
-/// A page in the form of `data`.
+/// Parses the page in the `data` of an event.
 fn page_of(data: &str) -> ListChangesResponse {
     let json: serde_json::Value = serde_json::from_str(data).unwrap();
     let number = |name: &str| json[name].as_i64().unwrap();
@@ -164,7 +164,7 @@ fn insert(company: i64, numbers: std::ops::RangeInclusive<i64>) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn committed_changes_arrive_in_their_order() {
+async fn committed_changes_arrive_in_order() {
     let service = TestService::start().await;
     let (company, other) = (new_company(), new_company());
     add(&service.pool, company, 1..=2).await;
@@ -175,7 +175,7 @@ async fn committed_changes_arrive_in_their_order() {
         assert_eq!((first.position, first.positions()), (2, vec![]), "{layer:?}");
         watches.push(watch);
     }
-    // Writers with delayed commits, and another company.
+    // Eight writers delay their commits while another company also writes.
     let writers = (1..=8).map(async |writer: i64| {
         for number in 0..5 {
             let mut transaction = service.pool.begin().await.unwrap();
@@ -202,7 +202,7 @@ async fn committed_changes_arrive_in_their_order() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_the_requested_types_arrive() {
+async fn watches_receive_only_requested_types() {
     let service = TestService::start().await;
     let company = new_company();
     let mut watches = Vec::new();
@@ -222,7 +222,7 @@ async fn only_the_requested_types_arrive() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_watch_continues_where_it_ended() {
+async fn watches_resume_where_they_ended() {
     let service = TestService::start().await;
     let company = new_company();
     let writing = async {
@@ -253,14 +253,14 @@ async fn a_watch_continues_where_it_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn watches_without_changes_get_heartbeats() {
+async fn idle_watches_receive_heartbeats() {
     let service = TestService::start().await;
     let company = new_company();
     let heartbeats = LAYERS.map(async |layer| {
         let mut watch = Watch::open(&service, layer, &token(company), Some(0), &["case"]).await;
         assert_eq!(watch.message().await.positions(), [0; 0]);
         add(&service.pool, company, (layer as i64) * 10 + 1..=(layer as i64) * 10 + 2).await;
-        // A filtered change moves the position, which arrives without changes.
+        // A filtered change moves the position. The new position arrives without changes.
         let mut message = watch.message().await;
         while message.position < 6 {
             assert_eq!(message.positions(), [0; 0]);
@@ -271,9 +271,9 @@ async fn watches_without_changes_get_heartbeats() {
     join_all(heartbeats).await;
 }
 
-/// In lists and watches of both layers, also if watchers share a page.
+/// Tests lists and watches of both layers, even if watchers share a page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_auditors_see_the_author_of_a_change() {
+async fn only_auditors_see_change_authors() {
     let service = TestService::start().await;
     let company = new_company();
     let scopes =
@@ -327,7 +327,7 @@ async fn only_auditors_see_the_author_of_a_change() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn connections_of_the_core_grow_old_without_harm() {
+async fn expiring_core_connections_interrupt_no_watches() {
     let age = Duration::from_millis(500);
     let service = TestService::with(Options { max_connection_age: age, ..Options::default() }).await;
     let (company, proxy) = (new_company(), Proxy::tcp(service.grpc).await);
@@ -345,7 +345,7 @@ async fn connections_of_the_core_grow_old_without_harm() {
         add(&service.pool, company, changes..=changes).await;
         let list = async || grpc.clone().changes.list_changes(ListChangesRequest::default()).await;
         if let Err(status) = list().await {
-            // tonic can send a call just after a GOAWAY, and does not repeat it as other gRPC libraries do.
+            // tonic can send a call just after a GOAWAY, and does not retry the call as other gRPC libraries do.
             assert!(format!("{status:?}").contains("GoAway(b\"\", NO_ERROR, Remote)"), "{status:?}");
             list().await.unwrap();
         }
@@ -353,14 +353,14 @@ async fn connections_of_the_core_grow_old_without_harm() {
         assert_eq!(remote.post("/urls", body).await.status, 201);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(proxy.connections() >= 4, "{} connections", proxy.connections());
+    assert!(proxy.connections() >= 4, "only {} connections", proxy.connections());
     for watch in &mut watches {
         assert_eq!(watch.up_to(changes * 2).await, (1..=changes * 2).collect::<Vec<_>>());
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_watch_ends_with_its_token() {
+async fn watches_end_when_their_token_expires() {
     let service = TestService::start().await;
     let company = new_company();
     let ended = LAYERS.map(async |layer| {
@@ -410,7 +410,7 @@ async fn invalid_watches_are_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn last_event_id_counts_only_for_events() {
+async fn last_event_id_applies_only_to_event_streams() {
     let service = TestService::start().await;
     let company = new_company();
     add(&service.pool, company, 1..=3).await;
@@ -431,7 +431,7 @@ async fn event_streams_have_proxy_and_cache_headers() {
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
         let request = rest.request("GET", "/changes").header("Accept", "text/event-stream");
-        // Compression would wait for more bytes.
+        // Compression would delay events until more bytes arrive.
         let mut response = request.header("Accept-Encoding", "gzip, br, zstd").send().await.unwrap();
         let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap());
         assert_eq!(header("content-type"), Some("text/event-stream"));
@@ -451,9 +451,9 @@ async fn event_streams_have_proxy_and_cache_headers() {
     }
 }
 
-/// More watches than streams of a core connection, and other calls at the same time.
+/// The watches outnumber the streams of a core connection, and other calls still succeed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_watch_through_one_gateway() {
+async fn one_gateway_serves_hundreds_of_watches() {
     const WATCHES: usize = 300;
     let service = TestService::start().await;
     let company = new_company();
@@ -469,9 +469,9 @@ async fn many_watch_through_one_gateway() {
     assert_eq!(received.into_iter().collect::<BTreeSet<_>>(), BTreeSet::from([vec![1]]));
 }
 
-/// Many watches open at the same time, as after a restart. The company's limit of other calls in flight is lower.
+/// Many watches open at the same time, as after a restart. Their number exceeds the company's limit for other calls.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn companies_open_all_watches_at_once() {
+async fn companies_can_open_all_watches_at_once() {
     let calls = CoreSettings::default().max_in_flight / core_server::limits::CALL_SHARE;
     let watches = calls + 100;
     assert!(watches < core_server::limits::WATCHERS_OF_A_COMPANY);
@@ -486,7 +486,7 @@ async fn companies_open_all_watches_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_outage_ends_no_watch() {
+async fn watches_survive_database_outages() {
     let cluster = TestCluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await;
     let database = TestDatabase::create(&cluster.endpoint, "watch").await;
     let service = TestService::over(database.options, Options::default()).await;
@@ -499,7 +499,7 @@ async fn a_database_outage_ends_no_watch() {
     }
     cluster.stop().await;
     for watch in &mut watches {
-        // It continues without new changes.
+        // The watch continues without new changes.
         let message = watch.message().await;
         assert_eq!((message.position, message.positions()), (0, vec![]));
     }

@@ -19,7 +19,7 @@ async fn policy(limit: &str) -> AccessPolicy {
     AccessPolicy::new(verifier, Arc::new(Limiters::new(limit.parse().unwrap(), HashMap::new())))
 }
 
-/// The time, not by the function under test.
+/// Returns the current time, independently of the code under test.
 fn clock() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64
 }
@@ -33,7 +33,7 @@ fn headers(tokens: &[&str]) -> HeaderMap {
     tokens.iter().map(value).collect()
 }
 
-/// Checks a call. Returns the company that is let through, or why the call is refused, and what the checks have found.
+/// Checks a call. Returns the admitted company or the rejection reason, with the caller.
 fn check(
     policy: &AccessPolicy,
     authorization: Authorization,
@@ -47,7 +47,7 @@ fn check(
 }
 
 #[tokio::test]
-async fn cached_tokens_still_expire() {
+async fn previously_verified_tokens_still_expire() {
     let policy = policy("off").await;
     let check = |issued: i64| {
         let before = policy.verifier.verify(&token(7, issued, None), issued).unwrap();
@@ -58,7 +58,7 @@ async fn cached_tokens_still_expire() {
 }
 
 #[tokio::test]
-async fn calls_need_a_token_except_of_open_services() {
+async fn only_open_operations_accept_calls_without_token() {
     let policy = policy("off").await;
     let check = |authorization, tokens: &[&str]| check(&policy, authorization, &headers(tokens), None).0;
     let (valid, expired) = (token(7, clock(), None), token(7, clock() - 60, None));
@@ -72,7 +72,7 @@ async fn calls_need_a_token_except_of_open_services() {
 }
 
 #[tokio::test]
-async fn scopes_open_only_their_service() {
+async fn scoped_operations_require_their_scope() {
     let policy = policy("off").await;
     let check = |authorization, scope| check(&policy, authorization, &headers(&[&token(7, clock(), scope)]), None).0;
     assert_eq!(check(MONITOR, None), Err(Reason::ScopeMissing));
@@ -83,7 +83,7 @@ async fn scopes_open_only_their_service() {
 }
 
 #[tokio::test]
-async fn rate_limit_counts_calls_before_the_scope_check() {
+async fn calls_without_required_scope_count_against_rate_limit() {
     let policy = policy("2/m").await;
     let called =
         |authorization, company| check(&policy, authorization, &headers(&[&token(company, clock(), None)]), None);
@@ -97,7 +97,7 @@ async fn rate_limit_counts_calls_before_the_scope_check() {
 }
 
 #[tokio::test]
-async fn check_access_returns_the_company() {
+async fn check_access_returns_company_id() {
     let (_, caller) = check(&policy("off").await, READ, &headers(&[&token(7, clock(), None)]), None);
     let mut request = Request::new(CheckAccessRequest {});
     request.extensions_mut().insert(caller.token.unwrap());
@@ -105,7 +105,7 @@ async fn check_access_returns_the_company() {
 }
 
 #[test]
-fn unchecked_requests_have_no_caller() {
+fn unchecked_requests_fail_with_internal_error() {
     assert_eq!(caller(&Request::new(())).unwrap_err().code(), tonic::Code::Internal);
 }
 
@@ -135,7 +135,7 @@ fn wait(error: &Error) -> u64 {
 }
 
 #[test]
-fn rate_limit_headers_state_remaining_and_reset() {
+fn rate_limit_headers_report_remaining_and_reset() {
     let headers = |limit, remaining| limiter(limit).headers(remaining);
     assert_eq!(headers("10/m", 10), RateLimitHeaders { limit: 10, remaining: 10, reset: 0 });
     assert_eq!(headers("10/m", 4), RateLimitHeaders { limit: 10, remaining: 4, reset: 36 });
@@ -149,7 +149,7 @@ fn rate_limit_headers_state_remaining_and_reset() {
 }
 
 #[test]
-fn callers_that_obey_retry_after_are_accepted() {
+fn calls_succeed_after_retry_after() {
     let (limiter, clock) = limiter_and_clock("1/m");
     let retry_after = |millis| wait(&limiter.exceeded(1, Duration::from_millis(millis)));
     assert_eq!([0, 1, 999, 1000, 1001, 2000, 59_500].map(retry_after), [1, 1, 1, 1, 2, 2, 60]);
@@ -164,10 +164,10 @@ fn callers_that_obey_retry_after_are_accepted() {
 }
 
 #[test]
-fn only_idle_companies_are_forgotten() {
+fn sweep_evicts_only_idle_companies() {
     let (limiter, clock) = limiter_and_clock("4/m");
     assert!(limiter.counted(1, ONE).is_ok() && (0..4).all(|_| limiter.counted(2, ONE).is_ok()));
-    // One has had its whole limit for 15 s, for which it is still remembered.
+    // Company 1 regains its full limit after 15 s, and is kept for another 15 s.
     clock.advance(Duration::from_secs(31));
     limiter.sweep();
     assert_eq!(limiter.companies.len(), 1);
@@ -178,7 +178,7 @@ fn only_idle_companies_are_forgotten() {
 }
 
 #[test]
-fn shared_rate_limits_equal_a_single_core() {
+fn multiple_cores_share_one_rate_limit() {
     for (limit, number, through) in [("10/m", 1, 10), ("10/m", 2, 10), ("10/m", 3, 9), ("10/m", 10, 10), ("2/m", 3, 3)]
     {
         let shared = NonZeroU32::new(number).unwrap();
@@ -189,12 +189,12 @@ fn shared_rate_limits_equal_a_single_core() {
 }
 
 #[test]
-fn remaining_calls_count_all_cores() {
+fn remaining_calls_cover_all_cores() {
     let (limiter, clock) = limiter_and_clock("10/m");
     let three = NonZeroU32::new(3).unwrap();
     assert_eq!([(); 3].map(|()| limiter.counted(1, three).unwrap().remaining), [6, 3, 0]);
     let (headers, error) = limiter.counted(1, three).unwrap_err();
-    // One of ten is left, so two are needed.
+    // One of ten calls is left, so the next call needs two more.
     assert_eq!((headers.limit, headers.remaining, wait(&error)), (10, 0, 12));
     assert_eq!(limiter.counted(1, ONE).unwrap().remaining, 0);
     clock.advance(Duration::from_secs(18));
@@ -202,7 +202,7 @@ fn remaining_calls_count_all_cores() {
 }
 
 #[test]
-fn invalid_core_counts_mean_one_call() {
+fn invalid_core_counts_default_to_one() {
     let named = |text: &str| cores(&HeaderMap::from_iter([(CORES, HeaderValue::from_str(text).unwrap())])).get();
     assert_eq!(cores(&HeaderMap::new()), ONE);
     assert_eq!(["1", "3", "0", "-2", "", "x", "2.5"].map(named), [1, 3, 1, 1, 1, 1, 1]);
@@ -219,7 +219,7 @@ fn companies_have_separate_rate_limits() {
 }
 
 #[test]
-fn individual_limits_replace_the_general_limit() {
+fn company_limits_override_the_default() {
     let companies = [(2, "1/m"), (3, "off")].map(|(company, limit)| (company, limit.parse().unwrap()));
     let limiters = Limiters::new("2/m".parse().unwrap(), companies.into());
     let through = |company: i64| {
@@ -234,8 +234,8 @@ fn individual_limits_replace_the_general_limit() {
 }
 
 #[test]
-fn all_limits_forget_idle_companies() {
-    // Within a nanosecond, a company has its whole limit again.
+fn sweep_evicts_idle_companies_from_all_limiters() {
+    // Companies regain their full limit within a nanosecond.
     let limit: RateLimit = "1000000000/s".parse().unwrap();
     let limiters = Limiters::new(limit, [(2, limit)].into());
     let remembered = || [1, 2].map(|company| limiters.of(company).unwrap().companies.len());

@@ -1,4 +1,4 @@
-//! Creates the affiliates of a batch, or of concurrent single requests: with one statement, or with `COPY` if there are many.
+//! Creates affiliates from a batch or from concurrent single requests, with one statement or, for many affiliates, with `COPY`.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -45,7 +45,7 @@ pub(super) fn statements() -> [(&'static str, &'static str); 4] {
     ]
 }
 
-/// Creates affiliates with checked fields. Returns a result for each, in order.
+/// Creates affiliates whose fields were validated. Returns a result for each, in order.
 pub(super) async fn create(
     backend: &Backend,
     company_id: i64,
@@ -73,7 +73,7 @@ pub(super) async fn create(
     Ok(results(&inputs, created.into_iter().map(Some)))
 }
 
-/// Returns the results of creating affiliates with checked fields, without creating them.
+/// Returns the results that [`create`] would return, without creating affiliates.
 pub(super) async fn validate(
     backend: &Backend,
     company_id: i64,
@@ -101,9 +101,9 @@ pub(super) async fn validate(
 /// The result of a valid item.
 #[derive(Clone, Copy, Debug, FromRow)]
 pub(super) struct Created {
-    /// The ID of the new affiliate. `None` if its name is taken.
+    /// The ID of the new affiliate, or `None` if its name is taken.
     pub(super) id: Option<i64>,
-    /// The affiliate with the name, if known.
+    /// The affiliate that holds the name, if known.
     pub(super) holder: Option<i64>,
 }
 
@@ -113,7 +113,7 @@ impl Created {
     }
 }
 
-/// For each name taken within the same statement, names the affiliate that took it.
+/// Fills in the holders of names that were taken within the same statement.
 fn name_holders(inputs: &[&Input], created: &mut [Created]) {
     if created.iter().all(|created| created.id.or(created.holder).is_some()) {
         return;
@@ -129,7 +129,7 @@ fn inputs(company_id: i64, affiliates: Vec<AffiliateInput>) -> Vec<Input> {
     affiliates.into_iter().map(|affiliate| Input::created(company_id, affiliate)).collect()
 }
 
-/// Returns the results of all items. `created` has an entry for each valid item: its result, or `None` if it would be created.
+/// Returns the results of all items. `created` has an entry for each valid item, or `None` if the item would be created.
 fn results(inputs: &[Input], mut created: impl Iterator<Item = Option<Created>>) -> Vec<AffiliateResult> {
     let result = |input: &Input| {
         let created = if input.failure.is_none() { created.next().flatten() } else { None };
@@ -145,7 +145,7 @@ fn results(inputs: &[Input], mut created: impl Iterator<Item = Option<Created>>)
     inputs.iter().map(result).collect()
 }
 
-/// Inserts affiliates. Returns the result of each.
+/// Returns a query that inserts affiliates and returns a row for each.
 fn insert<'i>(
     layouts: &Arc<Layouts>,
     inputs: &'i [&'i Input],
@@ -157,7 +157,7 @@ fn insert<'i>(
 
 /// Copies affiliates into the table, and returns their IDs.
 ///
-/// Returns `None` and creates nothing if a name is taken or, with `identified`, an identifier. The server inserts rows in bulk while the
+/// Returns `None` and creates nothing if a name or, with `identified`, an identifier is taken. The server inserts rows in bulk while the
 /// next rows are encoded.
 async fn copy(
     pool: &Connections,
@@ -173,7 +173,7 @@ async fn copy(
         match copy_rows(connection, company_id, &ids, inputs).await {
             Ok(()) => Ok(Some(ids)),
             Err(error) if is_unique_violation(&error) => Ok(None),
-            // Citus does not report the kind of error.
+            // Citus does not report the error kind.
             Err(error) if pool.is_divided() && is_rejected(&error) => Ok(None),
             Err(error) => Err(error),
         }
@@ -181,7 +181,7 @@ async fn copy(
     pool.in_transaction(Option::is_some, copy).await
 }
 
-/// Copies affiliates with these IDs.
+/// Copies affiliates into the table under these IDs.
 async fn copy_rows(
     connection: &mut PgConnection,
     company_id: i64,
@@ -189,9 +189,9 @@ async fn copy_rows(
     inputs: &[&Input],
 ) -> Result<(), sqlx::Error> {
     let mut rows: Vec<_> = ids.iter().map(|id| [company_id, *id]).zip(inputs.iter().copied()).collect();
-    // Sorted by bytes, like the name's collation, so that two batches lock names in the same order.
+    // Sorts by bytes, like the name's collation. Concurrent batches then lock names in the same order.
     rows.sort_by_key(|(_, input)| input.fields.affiliate_name());
-    // Omits columns without values, which saves time.
+    // Omits columns without values, to save time.
     let given = AffiliateInput::FIELDS.iter().filter(|field| inputs.iter().any(|input| field.is_given(&input.fields)));
     let given: Vec<&str> = given.map(|field| field.column.name).collect();
     let attributes = INPUT.attributes.iter().filter(|attribute| given.contains(&attribute.name));
@@ -204,7 +204,7 @@ const ARE_IDENTIFIED: &str = include_str!("sql/are_identified.sql");
 
 /// Creates affiliates with new identifiers, and returns their IDs.
 ///
-/// Returns no IDs and creates nothing if another writer has just taken an identifier or a name.
+/// Returns no IDs and creates nothing if another writer has just taken an identifier or name.
 pub(super) async fn create_identified(
     backend: &Backend,
     company_id: i64,
@@ -222,7 +222,7 @@ pub(super) async fn create_identified(
     Ok(ids.unwrap_or_default())
 }
 
-/// Whether any affiliate has one of these identifiers. Until the transaction ends, no affiliate can get one.
+/// Returns whether any affiliate has one of these identifiers. Keeps others from taking them until the transaction ends.
 async fn are_identified(
     connection: &mut PgConnection,
     company_id: i64,
@@ -233,7 +233,7 @@ async fn are_identified(
     sqlx::query_scalar(ARE_IDENTIFIED).bind(company_id).bind(identifiers).fetch_one(connection).await
 }
 
-/// Whether the database rejected a statement for a reason other than a lock.
+/// Returns whether the database rejected a statement, other than for a lock, a lost connection or a lack of resources.
 fn is_rejected(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Database(_))
         && !is_lock_timeout_of_write(error)
@@ -246,7 +246,7 @@ pub(super) struct CreateOne;
 impl Write for CreateOne {
     type Item = Input;
     type Written = Created;
-    /// Needs no key: if two names are equal, only the first is created, even if both are in one statement.
+    /// Needs no key: if a statement contains a name twice, it creates only the first affiliate.
     type Key = ();
     const NAME: &'static str = "writes of new affiliates";
 

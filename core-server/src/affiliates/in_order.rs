@@ -1,4 +1,4 @@
-//! Computes the results of changes in memory, one change after another, in linear time.
+//! Applies changes in memory, one after another, in linear time.
 
 use std::{
     borrow::Cow,
@@ -13,32 +13,32 @@ pub(super) const NAME: &str = "affiliate_name";
 pub(super) enum Applied {
     /// The company has no affiliate with this ID.
     Unknown,
-    /// The item breaks a rule.
+    /// The item is invalid.
     Failed,
-    /// The affiliate does not have the expected revision. The value is its actual revision, if known.
+    /// The affiliate's revision is not the expected one. Contains the actual revision, if known.
     Changed(Option<i64>),
-    /// Another affiliate has the new name.
+    /// Another affiliate holds the new name.
     Taken,
-    /// Its new revision, if known.
+    /// The item was saved. Contains the new revision, if known.
     Saved(Option<i64>),
 }
 
 #[derive(Debug)]
 pub(super) struct Plan<'c> {
     pub(super) applied: Vec<Applied>,
-    /// One change for each written affiliate, by ID.
+    /// One change per written affiliate, sorted by ID.
     pub(super) writes: Vec<Cow<'c, Input>>,
-    /// Affiliates whose old name another affiliate takes. They must release the name first.
+    /// Affiliates that must first release their old name, because another affiliate takes it.
     pub(super) release: Vec<i64>,
 }
 
-/// An affiliate before the changes: its ID, name and revision, and whether it is changed. An unchanged affiliate is included if a change
-/// needs its name.
+/// An affiliate before the changes: its ID, name and revision, and whether a change targets it. Other affiliates are included if a change
+/// needs their name.
 pub(super) type Before = (i64, String, i64, bool);
 
 /// Applies changes in order.
 ///
-/// With `is_at_once`, all names change at the same time, so a name counts as free before its holder changes. Such a plan is valid only if
+/// With `is_at_once`, all names change simultaneously, so a name counts as free before its holder changes. Such a plan is valid only if
 /// every change is saved.
 pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before], is_at_once: bool) -> Plan<'c> {
     let mut holders: HashMap<&str, i64> = before.iter().map(|(id, name, ..)| (name.as_str(), *id)).collect();
@@ -85,7 +85,7 @@ pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before], is_at_once: 
             revisions.remove(&change.key);
             let write = writes.entry(change.key).and_modify(|write| write.to_mut().merge(change));
             let write = write.or_insert(Cow::Borrowed(change));
-            // The revision was compared here, and releasing the name changes it.
+            // The revision has been checked, and releasing the name changes it.
             if write.revisions.is_some() {
                 write.to_mut().revisions = None;
             }
@@ -98,15 +98,15 @@ pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before], is_at_once: 
 }
 
 impl Input {
-    /// The new name of the affiliate, if the change has one.
+    /// Returns the affiliate's new name, if the change has one.
     pub(super) fn new_name(&self) -> Option<&str> {
         self.fields.affiliate_name.as_deref().filter(|_| self.failure.is_none() && self.mask.names(NAME))
     }
 
-    /// Adds the fields of a later change of the same affiliate.
+    /// Merges the fields of a later change to the same affiliate.
     fn merge(&mut self, later: &Self) {
         for field in later.mask.iter() {
-            // A value from the same field is valid.
+            // A value of the same field is always valid.
             let _ = field.set_written(&mut self.fields, field.written(&later.fields).map(Cow::into_owned));
             self.mask.insert(field);
         }
@@ -125,10 +125,10 @@ mod tests {
         Input::new(1, key, fields, mask)
     }
 
-    /// An affiliate of the model: its name, its city, and its revision, which is unknown once it has changed.
+    /// The name, city and revision of each affiliate. A revision is unknown after a change.
     type Model = BTreeMap<i64, (String, Option<String>, Option<i64>)>;
 
-    /// Applies one change to the model, like a separate request.
+    /// Applies one change to the model, as a separate request would.
     fn apply_one(model: &mut Model, change: &Input) -> Applied {
         if !model.contains_key(&change.key) {
             return Applied::Unknown;
@@ -164,8 +164,7 @@ mod tests {
         before
     }
 
-    /// Writes a plan to the model as the statements do: names are released first. Then each row is written, while no other row has its
-    /// name.
+    /// Writes a plan to the model as the statements do: first releases names, and then writes each row while no other row has its name.
     fn write(model: &mut Model, plan: &Plan<'_>) {
         for id in &plan.release {
             model.get_mut(id).unwrap().0 = format!("released by {id}");
@@ -182,11 +181,11 @@ mod tests {
             one.1 = change.fields.city.clone().or_else(|| one.1.clone());
             one.2 = None;
         }
-        assert!(model.values().all(|(name, ..)| !name.starts_with("released")), "a name was lost: {plan:?}");
+        assert!(model.values().all(|(name, ..)| !name.starts_with("released")), "a name is still released: {plan:?}");
     }
 
     #[test]
-    fn batched_changes_equal_single_changes() {
+    fn batched_changes_match_sequential_changes() {
         let mut seed = 1_u64;
         let mut random = |below: u64| {
             // SplitMix64.
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn concurrent_changes_can_swap_names() {
+    fn simultaneous_changes_can_swap_names() {
         let before = |id, name: &str, is_changed| (id, name.to_owned(), 7, is_changed);
         let renamed = |id, name: &str, revision| Input {
             revisions: Some(vec![revision]),
@@ -244,7 +243,7 @@ mod tests {
         assert!(plan.writes.iter().all(|write| write.revisions.is_none()));
         let one = |revision, before: &[Before]| apply(&[renamed(1, "b", revision)], before, true).applied[0];
         assert_eq!(one(7, &all[..1]), Applied::Saved(None));
-        // Another affiliate keeps the name, the affiliate has changed, or it is missing.
+        // Another affiliate keeps the name, the revision is stale, or the affiliate is missing.
         assert_eq!(one(7, &[before(1, "a", true), before(2, "b", false)]), Applied::Taken);
         assert_eq!(one(6, &all[..1]), Applied::Changed(Some(7)));
         assert_eq!(one(7, &[]), Applied::Unknown);

@@ -1,4 +1,4 @@
-//! An affiliate in a batch: the database's type `affiliate_input`.
+//! An affiliate in a batch: the database type `affiliate_input`.
 
 use std::sync::LazyLock;
 
@@ -14,18 +14,18 @@ use crate::record_sql::revisions;
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
     pub(super) company_id: i64,
-    /// The ID, for an update.
+    /// The affiliate's ID, for an update.
     pub(super) key: i64,
-    /// The fields that change, for an update.
+    /// The fields to write, for an update.
     pub(super) mask: FieldSet<AffiliateInput>,
     pub(super) fields: AffiliateInput,
-    /// Revisions that an update accepts. `None` for any.
+    /// Revisions that an update accepts, or `None` for any revision.
     pub(super) revisions: Option<Vec<i64>>,
-    /// Why the item fails, regardless of the database's content.
+    /// Why the item fails regardless of the stored data, if it does.
     pub(super) failure: Option<ItemFailure>,
 }
 
-/// The database's type of an [`Input`].
+/// The database type of an [`Input`].
 pub(crate) static INPUT: LazyLock<Composite<Input>> = LazyLock::new(|| {
     let fields = AffiliateInput::FIELDS.iter();
     let own = [
@@ -51,9 +51,9 @@ impl Input {
         Self { revisions, ..Self::new(company_id, update.id.unwrap_or_default(), fields, mask) }
     }
 
-    /// An affiliate. Only its fields in `mask` are written.
+    /// Creates an input that writes only the fields in `mask`.
     pub(super) fn new(company_id: i64, key: i64, fields: AffiliateInput, mask: FieldSet<AffiliateInput>) -> Self {
-        // A field that is not written cannot fail.
+        // Fields that are not written cannot fail.
         let failure = item_failure(&fields).filter(|failure| mask.names(failure.field));
         Self { company_id, key, mask, fields, revisions: None, failure }
     }

@@ -1,4 +1,4 @@
-//! Reads: one by ID (coalesced), many by ID, a search, pages of the list, and the whole list as a stream.
+//! Reads affiliates: one by ID (coalesced), many by ID, by search, as list pages, and as a stream of the whole list.
 
 use std::sync::LazyLock;
 
@@ -59,7 +59,7 @@ const COMPARISON: Comparison<ListAffiliatePageRequest> = Comparison {
     ],
 };
 
-/// Returns the filter conditions for an affiliate with this alias.
+/// Returns the filter conditions on an affiliate with this alias.
 fn conditions(alias: &str) -> String {
     let matches = fill(MATCHES, &[("a", alias), ("patterns", "$9"), ("digits", "$11")]);
     fill(include_str!("sql/conditions.sql"), &[("a", alias), ("matches", &matches)])
@@ -68,24 +68,24 @@ fn conditions(alias: &str) -> String {
 static AFTER: LazyLock<&'static str> = LazyLock::new(|| after(None));
 static CHANGED_AFTER: LazyLock<&'static str> = LazyLock::new(|| after(Some(12)));
 
-/// The statements that read affiliates, with their parameter types.
+/// Returns the statements that read affiliates, with their parameter types.
 pub(super) fn statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let after = "bigint, bigint, bigint, integer, integer, bigint, text, integer, text[], text, text";
     let changed_after = "bigint, bigint, bigint, integer, integer, bigint, text, integer, text[], text, text, bigint[]";
     STATEMENTS.reads().chain([(*AFTER, after), (*CHANGED_AFTER, changed_after)])
 }
 
-/// A statement for a page of the whole list.
+/// Returns a statement for a page of the whole list.
 fn after(ids: Option<usize>) -> &'static str {
     let (columns, from) = (columns(), lists::chosen("affiliates", "a", ids));
     let parts = [("columns", &*columns), ("from", &from), ("conditions", &conditions("a"))];
     fill(include_str!("sql/after.sql"), &parts).leak()
 }
 
-/// Whether an affiliate has the words or the phone number of a search.
+/// SQL condition for affiliates that contain a search's words or phone number.
 const MATCHES: &str = include_str!("sql/matches.sql");
 
-/// The name of a record, which can precede its ID in a search.
+/// The record name that can precede an ID in a search.
 const KIND: &str = "affiliate";
 
 fn searched(request: &ListAffiliatePageRequest) -> Option<&str> {
@@ -103,7 +103,7 @@ fn asked(request: &ListAffiliatePageRequest) -> Asked {
 
 pub(super) static STATEMENTS: LazyLock<Statements<ListAffiliatePageRequest>> = LazyLock::new(|| Statements::of(&LIST));
 
-/// The filters of a request for the whole list.
+/// Returns the filters of a request for the whole list.
 pub(super) fn filters(request: ListAffiliatesRequest) -> ListAffiliatePageRequest {
     ListAffiliatePageRequest {
         status: request.status,
@@ -113,12 +113,12 @@ pub(super) fn filters(request: ListAffiliatesRequest) -> ListAffiliatePageReques
     }
 }
 
-/// The selected columns of an affiliate with the alias `a`.
+/// Returns the selected columns of an affiliate with the alias `a`.
 pub(super) fn columns() -> String {
     selection::<Affiliate>("a.company_id", &[("affiliates", "a")], &[])
 }
 
-/// A query for an affiliate.
+/// Returns a query for an affiliate.
 pub(crate) fn query(place: &Place) -> String {
     let query = "select :columns from :affiliates a where a.company_id = :company and a.id = :id limit 1";
     place.fill(query, &[("columns", &columns())])
@@ -161,22 +161,22 @@ static SEARCH: LazyLock<&'static str> = LazyLock::new(|| {
     fill(include_str!("sql/search.sql"), &[("columns", &columns()), ("matches", &matches)]).leak()
 });
 
-/// The statement, with its parameter types.
+/// Returns the search statement, with its parameter types.
 pub(super) fn search_statement() -> (&'static str, &'static str) {
     (*SEARCH, "bigint, text[], bigint, bigint, text, text")
 }
 
-/// Minimum number of digits of a phone number.
+/// Minimum number of digits in a phone number.
 const SHORTEST_PHONE: usize = 5;
 
-/// Returns the digits of a text that can be a phone number.
+/// Returns the digits of a text, or `None` if it cannot be a phone number.
 fn phone_digits(text: &str) -> Option<String> {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     let is_phone = text.chars().all(|character| character.is_ascii_digit() || "+-()./ \u{a0}".contains(character));
     (is_phone && digits.len() >= SHORTEST_PHONE).then_some(digits)
 }
 
-/// Returns exact matches of the name first, then affiliates with its words or phone number, by ID.
+/// Returns exact name matches first, then affiliates that contain the words or the phone number, by ID.
 pub(super) async fn search(source: Source, request: &SearchAffiliatesRequest) -> Result<Records<Affiliate>, Error> {
     let SearchAffiliatesRequest { q, limit } = request;
     let company_id = source.company_id;
@@ -189,7 +189,7 @@ mod tests {
     use super::phone_digits;
 
     #[test]
-    fn a_phone_number_is_its_digits() {
+    fn phone_numbers_are_reduced_to_digits() {
         for (text, expected) in [
             ("+1 (555) 010-4477", Some("15550104477")),
             ("0041.44.123", Some("004144123")),

@@ -1,6 +1,7 @@
-//! Syncs: updates affiliates from a roster that identifies them by the client's own identifiers. One statement compares a batch's items
-//! with the affiliates that have their identifiers. A second step creates and updates what differs. A batch without differences writes
-//! nothing.
+//! Syncs affiliates with a roster, which identifies them by the client's own identifiers.
+//!
+//! One statement compares a batch's items with the stored affiliates. A second step creates and updates what differs. A batch without
+//! differences writes nothing.
 
 mod item;
 mod names;
@@ -83,14 +84,14 @@ impl Roster {
         Ok(results.map(|(result, item)| result.unwrap_or_else(|| item::changed_meanwhile(&item.input))).collect())
     }
 
-    /// Writes differences. If an item has no result afterwards, another writer was faster, and the item is compared again.
+    /// Writes the differences. If another writer was faster, the item has no result and is compared again.
     async fn write(
         &self,
         changes: &[RosterUpdate<'_>],
         results: &mut [Option<AffiliateSyncResult>],
     ) -> Result<(), Error> {
         let (known, new): (Vec<&RosterUpdate<'_>>, Vec<_>) = changes.iter().partition(|change| change.id().is_some());
-        // Updates come first, so that new affiliates can get names that updates release.
+        // Updates come first, because new affiliates can take names that updates release.
         let updates: Vec<Input> = known.iter().map(|change| change.update()).collect();
         for (change, applied) in known.iter().zip(update_known(&self.backend, self.company_id, &updates).await?) {
             results[change.index] = matches!(applied, Applied::Saved(_)).then(|| item::saved(change, None));
@@ -106,7 +107,7 @@ impl Roster {
 /// Maximum number of absent affiliates in one response.
 const REPORTED_ABSENT: usize = 1000;
 
-/// `AffiliateSyncService` and `AffiliateRosterService`.
+/// Implements `AffiliateSyncService` and `AffiliateRosterService`.
 #[derive(Clone)]
 pub(crate) struct Syncs(pub(crate) Arc<Backend>);
 

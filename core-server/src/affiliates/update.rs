@@ -1,4 +1,4 @@
-//! Updates. A batch is one statement, or a few in one transaction if its items depend on each other.
+//! Updates affiliates. A batch is one statement, or a few statements in one transaction if its items depend on each other.
 
 use std::{
     borrow::{Borrow, Cow},
@@ -30,8 +30,8 @@ use storage::{
 
 /// Builds a statement that returns an [`Outcome`] for each item.
 ///
-/// `company` is the company of item `i`. The statement changes nothing unless `anchored` holds, or if an item is `dependent` on
-/// another. The parameter `writer` names the author of the change.
+/// `company` is the company of item `i`. The statement changes nothing unless `anchored` holds, or if `dependent` holds. `writer` is the
+/// parameter with the author of the change.
 pub(super) fn statement_for(company: &str, anchored: &str, dependent: &str, writer: &str) -> &'static str {
     let parts = [
         ("company", company),
@@ -47,8 +47,8 @@ pub(super) fn statement_for(company: &str, anchored: &str, dependent: &str, writ
     fill(include_str!("sql/update.sql"), &parts).leak()
 }
 
-/// Updates affiliates of one company, `$1`, if it has the anchor `$3`. An item is dependent if it wants the name of another
-/// item's affiliate. `(… in …) is true` is a hash lookup, where a join could be a nested loop.
+/// Updates affiliates of the company `$1` if it has the anchor `$3`. An item is dependent if it wants the name of another item's affiliate.
+/// `(… in …) is true` is a hash lookup, while a join could become a nested loop.
 static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
     statement_for(
         "$1::bigint",
@@ -60,7 +60,7 @@ static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
 
 const LOCK: &str = include_str!("sql/lock.sql");
 const NAMES: &str = include_str!("sql/names.sql");
-/// Gives affiliates temporary names, too long for any caller to send. The same transaction replaces them. The database function
+/// Gives affiliates temporary names, which are too long for any caller to send. The same transaction replaces them. The database function
 /// `published_name` recognizes them, so the record of changes never contains them.
 const RELEASE_NAMES: &str = include_str!("sql/release_names.sql");
 
@@ -76,14 +76,14 @@ pub(super) fn statements() -> [(&'static str, &'static str); 4] {
 #[derive(Clone, Copy, sqlx::FromRow)]
 pub(super) struct Outcome {
     anchored: bool,
-    /// Whether an item wants the name of another item's affiliate. Then nothing was changed.
+    /// Whether an item wants the name of another item's affiliate. If so, nothing was changed.
     dependent: bool,
     found: bool,
-    /// Whether it has a revision that the item accepts.
+    /// Whether the affiliate has a revision that the item accepts.
     as_expected: Option<bool>,
     /// The revision after the statement.
     revision: Option<i64>,
-    /// The other affiliate with the new name, if any.
+    /// The other affiliate that holds the new name, if any.
     holder: Option<i64>,
 }
 
@@ -102,13 +102,13 @@ impl Outcome {
 enum Batch {
     Applied(Vec<Applied>),
     NotAnchored,
-    /// Nothing was changed: items depend on each other, or another writer has taken a name that was free.
+    /// Nothing was changed: items depend on each other, or another writer has taken a free name.
     Conflict,
 }
 
-/// Applies changes with checked fields, or only computes their results. Returns a result for each, in order.
+/// Applies changes whose fields were validated, or only computes their results. Returns a result for each, in order.
 ///
-/// `None` if the company does not have the anchor. Then nothing is changed.
+/// Returns `None` and changes nothing if the company does not have the anchor.
 pub(super) async fn update(
     backend: &Backend,
     company_id: i64,
@@ -128,7 +128,7 @@ pub(super) async fn update(
         }
         Batch::NotAnchored => Ok(None),
         Batch::Conflict => {
-            tracing::error!("a batch of updates failed {MAX_TRIES} times, because concurrent writes took a name");
+            tracing::error!("a batch update failed {MAX_TRIES} times because concurrent writes took a name");
             Err(Error::internal())
         }
     }
@@ -144,7 +144,7 @@ async fn validate(backend: &Backend, company_id: i64, anchor: Option<i64>, chang
     Ok(Batch::Applied(in_order::apply(changes, &before, false).applied))
 }
 
-/// Returns the affiliates with these IDs or these names.
+/// Returns the affiliates with these IDs or names.
 pub(super) async fn before(
     pool: &Connections,
     company_id: i64,
@@ -156,10 +156,10 @@ pub(super) async fn before(
     database::read(pool, read).await.map_err(from_database)
 }
 
-/// Updates affiliates at known revisions, all at the same time, so two of them can swap names. Returns a result for each.
+/// Updates affiliates at known revisions simultaneously, so two of them can swap names. Returns a result for each.
 ///
-/// No two changes have the same affiliate or the same name. An affiliate with another revision is not changed, and neither are affiliates
-/// that depend on it.
+/// No two changes have the same affiliate or name. An affiliate with another revision stays unchanged, and so do affiliates that depend
+/// on it.
 pub(super) async fn update_known(backend: &Backend, company_id: i64, changes: &[Input]) -> Result<Vec<Applied>, Error> {
     if changes.is_empty() {
         return Ok(Vec::new());
@@ -171,7 +171,7 @@ pub(super) async fn update_known(backend: &Backend, company_id: i64, changes: &[
     }
 }
 
-/// Whether all changes have different affiliates and names.
+/// Returns whether all changes have different affiliates and names.
 fn are_distinct(changes: &[Input]) -> bool {
     let (mut ids, mut names) = (HashSet::new(), HashSet::new());
     changes.iter().all(|change| ids.insert(change.key) && change.new_name().is_none_or(|name| names.insert(name)))
@@ -183,7 +183,7 @@ struct Update<'c> {
     company_id: i64,
     anchor: Option<i64>,
     changes: &'c [Input],
-    /// Whether changes that depend on each other are applied at the same time instead of in order.
+    /// Whether dependent changes are applied simultaneously instead of in order.
     is_at_once: bool,
 }
 

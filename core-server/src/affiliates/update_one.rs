@@ -1,4 +1,4 @@
-//! Updates of one affiliate. Concurrent requests of all companies become one statement.
+//! Updates single affiliates. Concurrent requests of all companies share one statement.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use storage::{database::Session, table::Layouts, writes::Write};
 
-/// Updates affiliates. `$1` has the company of each item.
+/// Updates affiliates. `$1` contains each item's company.
 static UPDATE: LazyLock<&'static str> =
     LazyLock::new(|| update::statement_for("($1::bigint[])[i.ordinality]", "true", "false", "$3"));
 
@@ -22,8 +22,8 @@ pub(super) struct UpdateOne;
 impl Write for UpdateOne {
     type Item = Input;
     type Written = Applied;
-    /// One statement can change an affiliate only once, because the affiliate's ID names its writer. It can give a name only once in a
-    /// company.
+    /// One statement can change an affiliate only once, because it finds the writer by the affiliate's ID. It can assign a name only once
+    /// per company.
     type Key = (i64, Option<i64>, Option<String>);
     const NAME: &'static str = "writes of changed affiliates";
 

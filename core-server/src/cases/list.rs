@@ -1,6 +1,6 @@
-//! Reads: one case by ID (coalesced), many by ID, and pages of the list.
+//! Reads cases: one by ID (coalesced), many by ID, and as list pages.
 //!
-//! A row has a case's columns, its affiliate's current data, and its incidents.
+//! A row contains a case's columns, its affiliate's current data, and its incidents.
 
 use std::{sync::LazyLock, time::SystemTime};
 
@@ -82,7 +82,7 @@ const COMPARISON: Comparison<ListComplianceCasesRequest> = Comparison {
     ],
 };
 
-/// An ID out of range matches nothing.
+/// Converts a name ID to its stored type. IDs out of range match nothing.
 fn name_id(id: i64) -> i32 {
     i32::try_from(id).unwrap_or(-1)
 }
@@ -90,7 +90,7 @@ fn name_id(id: i64) -> i32 {
 pub(crate) static STATEMENTS: LazyLock<Statements<ListComplianceCasesRequest>> =
     LazyLock::new(|| Statements::of(&LIST));
 
-/// The filters of a request for the whole list.
+/// Returns the filters of a request for the whole list.
 pub(super) fn filters(request: ListAllComplianceCasesRequest) -> ListComplianceCasesRequest {
     ListComplianceCasesRequest {
         case_status_id: request.case_status_id,
@@ -153,7 +153,7 @@ fn asked(request: &ListComplianceCasesRequest) -> Asked {
     }
 }
 
-/// A query for a form of a case.
+/// Returns a query that reads a case in the form `R`.
 pub(crate) fn query<R: Record>(place: &Place) -> String {
     let upline_name = place.fill(include_str!("upline_name.sql"), &[]);
     let aliases = [("compliance_cases", "u"), ("affiliates", "a")];
@@ -170,14 +170,14 @@ pub(super) fn read(reader: &Reader<ComplianceCase>, row: &PgRow) -> Result<Compl
     Ok(ComplianceCase { affiliate_etag, ..case })
 }
 
-/// Returns the version of a case's affiliate data, including the upline, which is another affiliate.
+/// Returns the version of a case's affiliate data, including the name of the upline, which is another affiliate.
 pub(crate) fn affiliate_etag(affiliate_revision: String, upline_name: Option<&str>) -> String {
     let Some(name) = upline_name else { return affiliate_revision };
     let digest = Sha256::digest(name).iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte));
     format!("{affiliate_revision}.{digest:016x}")
 }
 
-/// Reads the incidents of a row of [`query`].
+/// Reads the incidents in a row of [`query`].
 pub(crate) fn incidents(row: &PgRow) -> Result<Vec<Incident>, sqlx::Error> {
     let ids = row.try_get::<Option<Vec<i64>>, _>("incident_ids")?.unwrap_or_default();
     let types = row.try_get::<Option<Vec<i16>>, _>("incident_types")?.unwrap_or_default();

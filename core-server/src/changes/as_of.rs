@@ -1,4 +1,4 @@
-//! Records at an earlier time: the current record with all later changes undone, the last change first.
+//! Records as of an earlier time: the current record with all later changes undone, newest first.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -26,7 +26,7 @@ use crate::{
     urls::list as urls,
 };
 
-/// The statements, by the number of the table.
+/// The statements, by table number.
 pub(crate) static STATEMENTS: LazyLock<BTreeMap<i16, &str>> = LazyLock::new(|| {
     BTreeMap::from([
         (1, statement(affiliates::query)),
@@ -34,10 +34,10 @@ pub(crate) static STATEMENTS: LazyLock<BTreeMap<i16, &str>> = LazyLock::new(|| {
         (4, statement(cases::query::<ComplianceCase>)),
     ])
 });
-/// Their parameter types.
+/// The parameter types of [`STATEMENTS`].
 pub(crate) const TYPES: &str = "bigint, smallint, bigint, bigint";
 
-/// The tables of past records that `as_of.sql` builds. The upline has no past name.
+/// The tables of past records that `as_of.sql` builds. Past records have no upline name.
 const PAST: Place = Place {
     company: "$1",
     id: "p.id",
@@ -58,7 +58,7 @@ fn statement(record: RecordQuery) -> &'static str {
     fill(concat!(include_str!("state.sql"), include_str!("as_of.sql")), &parts).leak()
 }
 
-/// Returns a record at the end of a second.
+/// Returns a record as of the end of a second.
 pub(crate) async fn past<R: Record>(
     backend: &Backend,
     reads: &Reads<R>,
@@ -74,7 +74,7 @@ pub(crate) async fn past<R: Record>(
         let is_found: Option<bool> = row.try_get("is_found")?;
         Ok((rejection(row, second)?, is_found.map(|_| decode(reader, row)).transpose()?))
     };
-    // The read can take long, because it reads all later batches.
+    // The read can take long, because it reads all later changes.
     let reading = read_records(backend.source(company_id), query, read);
     let Records { mut records, memory } = backend.with_permit(company_id, DatabaseWork::LongStatement, reading).await?;
     match records.pop() {
@@ -84,13 +84,13 @@ pub(crate) async fn past<R: Record>(
     }
 }
 
-/// The error for a time at which the record is unknown.
+/// Returns an error if the record is unknown at this time.
 fn rejection(row: &PgRow, second: i64) -> Result<Option<Error>, sqlx::Error> {
     if second > row.try_get("this_second")? {
         return Ok(Some(Error::invalid(Violations::one("as_of", "The as of field must not be in the future."))));
     }
     let (dropped, last): (i64, i64) = (row.try_get("dropped_position")?, row.try_get("last_position")?);
-    // The time of the first kept change.
+    // The time of the first retained change.
     let first: Option<i64> = row.try_get("first_second")?;
     let is_gone = dropped > 0 && first.is_none_or(|first| second < first);
     let message = "The record cannot be read as of this time: the service has removed later changes.";

@@ -27,7 +27,7 @@ use storage::{
     table::{ValidTimestamp, timestamp, valid_date},
 };
 
-/// Changes in one response, if the request sets no number.
+/// Default number of changes in a response.
 pub(crate) const DEFAULT_CHANGES: i64 = 100;
 /// Maximum number of rows that one response reads, even if few of their changes match.
 pub(super) const CHANGE_ROWS: i64 = 2000;
@@ -38,23 +38,23 @@ pub(crate) const STATEMENT: (&str, &str) = (
     "bigint, bigint, smallint[], bigint, bigint",
 );
 
-/// The kinds of records, by the numbers of their tables.
+/// The record kinds, by table number.
 const RESOURCES: [&str; 7] = ["affiliate", "url", "infraction", "case", "incident", "vocabulary_entry", WEBHOOK];
-/// The feed has changes of records, and erasures of companies. Changes of webhooks are for audits only.
+/// The feed contains record changes and company erasures. Only audits show webhook changes.
 const IN_FEED: [i16; 7] = [0, 1, 2, 3, 4, 5, 6];
 const WEBHOOK: &str = "webhook";
-/// A company that is erased as a whole has the number 0.
+/// The kind of entries about a whole company, whose table number is 0.
 const COMPANY: &str = "company";
 const OPERATIONS: [&str; 4] = ["created", "updated", "deleted", "erased"];
-/// An update of a company: the database was restored, and its positions jumped ahead.
+/// An update to a company: its positions jumped ahead after a database restore.
 const RESTORED: &str = "restored";
-/// Columns that are not fields: keys, and columns for internal use.
+/// Columns that are not fields: keys and internal columns.
 const HIDDEN: [&str; 5] = ["company_id", "id", "url_hash", "opened_with", "request_id"];
 
-/// The columns with dates.
+/// Columns with dates.
 const DATES: [&str; 1] = ["start_date"];
 
-/// The columns with timestamps.
+/// Columns with timestamps.
 static TIMESTAMPS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     fn of<R: Record>() -> impl Iterator<Item = &'static str> {
         let timestamps = R::FIELDS.iter().filter(|field| matches!(field.access, Access::Timestamp { .. }));
@@ -63,12 +63,12 @@ static TIMESTAMPS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     of::<ComplianceUrl>().chain(of::<ComplianceCase>()).chain(["secret_rotated_at", "tested_at"]).collect()
 });
 
-/// A table's number, by the kind of its records.
+/// Returns the table number of a record kind.
 pub(super) fn resource_number(name: &str) -> Option<i16> {
     RESOURCES.iter().position(|resource| *resource == name).map(|index| index as i16 + 1)
 }
 
-/// Returns the changes after a position, with the memory that they use. Rejects a position if some of its changes were removed.
+/// Returns the changes after a position, with the memory that they use. Rejects the position if some of these changes were removed.
 pub(super) async fn list(
     source: Source,
     request: &ListChangesRequest,
@@ -78,7 +78,7 @@ pub(super) async fn list(
     Ok((response, memory))
 }
 
-/// Returns the kept changes after a position, with the memory that they use.
+/// Returns the retained changes after a position, with the memory that they use.
 pub(crate) async fn read(
     source: Source,
     request: &ListChangesRequest,
@@ -103,7 +103,9 @@ pub(crate) async fn read(
     .await
 }
 
-/// Reads entries, with the memory that they use. `make` receives the first row, the changes, and whether the changes are complete.
+/// Reads entries, and returns them with the memory that they use.
+///
+/// `make` receives the first row, the changes, and whether the changes are complete.
 pub(super) async fn entries<'q, T>(
     source: &Source,
     query: impl Fn() -> Query<'q, Postgres, PgArguments>,
@@ -120,7 +122,7 @@ pub(super) async fn entries<'q, T>(
     Ok((response.map_err(from_database)?, fetched.memory))
 }
 
-/// The changes of rows. Without changes, there is one row without an entry.
+/// Decodes the changes in rows. If there are no changes, the only row has no entry.
 pub(super) fn changes(rows: &[PgRow]) -> Result<Vec<Change>, sqlx::Error> {
     rows.iter().take_while(|row| row.try_get_raw("id").is_ok_and(|id| !id.is_null())).map(change).collect()
 }
@@ -147,7 +149,9 @@ fn change(row: &PgRow) -> Result<Change, sqlx::Error> {
     })
 }
 
-/// Webhook entries are stored as updates. A new webhook has no previous status, and a deleted webhook has no new status.
+/// Returns the operation of a webhook entry, which is always stored as an update.
+///
+/// A new webhook has no previous status, and a deleted webhook has no new status.
 fn operation_of_webhook(fields: &[FieldChange]) -> &'static str {
     match fields.iter().find(|field| field.field == "status") {
         Some(FieldChange { before: None, .. }) => "created",
@@ -156,7 +160,7 @@ fn operation_of_webhook(fields: &[FieldChange]) -> &'static str {
     }
 }
 
-/// The fields of a JSON object. Each has one value, or two: before and after an update.
+/// Decodes the fields of a JSON object. Each has one value or, for an update, the values before and after.
 fn fields(operation: &str, object: &str) -> Result<Vec<FieldChange>, serde_json::Error> {
     let object: Map<String, Value> = serde_json::from_str(object)?;
     let columns = object.into_iter().filter(|(column, value)| !HIDDEN.contains(&&**column) && !value.is_null());
@@ -170,13 +174,13 @@ fn fields(operation: &str, object: &str) -> Result<Vec<FieldChange>, serde_json:
             ("created", value) => (None, text(value)),
             (_, value) => (text(value), None),
         };
-        // The etag of a record is its revision.
+        // A record's etag is its revision.
         FieldChange { field: if column == "revision" { "etag".to_owned() } else { column }, before, after }
     };
     Ok(columns.map(field).collect())
 }
 
-/// A value as a string, as `FieldChange` in the contract describes it.
+/// Formats a value as a string, as the contract describes for `FieldChange`.
 fn text(column: &str, value: Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -184,14 +188,14 @@ fn text(column: &str, value: Value) -> Option<String> {
         Value::String(text) if TIMESTAMPS.contains(column) => {
             timestamp_of_text(&text).and_then(|instant| datetime_text(&instant))
         }
-        // Records also omit dates such as `infinity`, which have no text form.
+        // Like records, changes omit dates without a text form, such as `infinity`.
         Value::String(text) if DATES.contains(&column) => valid_date(text),
         Value::String(text) => Some(text),
         value => Some(value.to_string()),
     }
 }
 
-/// Whether the caller can see who made changes, which needs the scope `audit`.
+/// Returns whether the caller can see who made changes, which requires the `audit` scope.
 pub(super) fn sees_writers<T>(request: &Request<T>) -> Result<bool, Status> {
     Ok(caller(request)?.has_scope(SCOPE_AUDIT))
 }
@@ -206,7 +210,7 @@ mod tests {
     use super::fields;
 
     #[test]
-    fn values_are_texts_as_records_are_written() {
+    fn change_values_match_record_text_format() {
         let read = |operation, object| {
             let fields = fields(operation, object).unwrap().into_iter();
             fields.map(|field| (field.field, field.before, field.after)).collect::<Vec<_>>()

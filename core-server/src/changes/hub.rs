@@ -1,8 +1,8 @@
-//! The shared part of watches. One statement reads the positions of all watched companies (on Citus, of one company). All watchers of a
+//! State shared by all watches. One statement polls the positions of all watched companies or, on Citus, of one company. All watchers of a
 //! company share one page.
 //!
-//! Positions are polled. `NOTIFY` would lock the whole database at each commit, and `LISTEN` needs its own session, which a pooler does not
-//! provide. Nothing runs while nobody watches.
+//! The hub polls because `NOTIFY` would lock the whole database at each commit, and `LISTEN` needs a dedicated connection, which a pooler
+//! does not provide. Polling stops while nobody watches.
 
 use std::{
     collections::HashMap,
@@ -40,15 +40,15 @@ use crate::{
 
 /// Maximum number of changes on a shared page.
 const WATCH_PAGE: i64 = 1000;
-/// How often the positions of watched companies are read. On average, a watch notices a commit after half this time.
+/// Polling interval. On average, a watch notices a commit after half this time.
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
-/// Maximum time between two reads, while the database is slow or does not respond.
+/// Maximum polling interval while the database is slow or does not respond.
 pub(super) const LONGEST_WATCH_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum number of watches of a company that read their first page at the same time. The others wait: after a restart, many clients
-/// reconnect together.
+/// Maximum number of concurrent first-page reads per company. The other watches wait, because many clients reconnect together after
+/// a restart.
 const FIRST_PAGES: usize = 16;
 
-/// Reads the last positions of several companies, but no records.
+/// Reads the last positions of several companies.
 const POSITIONS: &str = "select company_id, position from change_positions where company_id = any($1::bigint[])";
 
 /// Changes that follow a position.
@@ -60,7 +60,7 @@ pub(super) struct ChangePage {
 }
 
 impl ChangePage {
-    /// Whether it was the last page when it was read.
+    /// Returns whether this was the last page when it was read.
     pub(super) fn is_last(&self) -> bool {
         self.changes.position >= self.changes.last_position
     }
@@ -74,24 +74,24 @@ pub(super) struct Hub {
 #[derive(Default)]
 struct Watched {
     companies: HashMap<i64, Weak<WatchedCompany>>,
-    /// Reads positions while somebody watches.
+    /// Polls positions while somebody watches.
     poll: Option<JoinHandle<()>>,
 }
 
-/// A company, while it is watched.
+/// A watched company.
 pub(super) struct WatchedCompany {
     pub(super) id: i64,
-    /// The last noticed position, or -1 before the first one.
+    /// The last polled position, or -1 before the first poll.
     noticed: AtomicI64,
     /// The last position whose changes were read for all watchers.
     pub(super) position: watch::Sender<Option<i64>>,
-    /// The last page for all watchers, and when it was read. One watcher reads, and the others wait for it.
+    /// The last shared page, and when it was read. One watcher reads while the others wait.
     page: sync::Mutex<Option<(Instant, SharedPage)>>,
     /// Permits to read a first page.
     beginning: sync::Semaphore,
 }
 
-/// A page for all watchers.
+/// A page that all watchers share.
 type SharedPage = Result<Arc<ChangePage>, Error>;
 
 impl Hub {
@@ -103,7 +103,7 @@ impl Hub {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a company. The hub reads its positions while anyone holds it.
+    /// Returns a company. The hub polls the company's positions while anyone holds it.
     pub(super) fn join(self: &Arc<Self>, id: i64) -> Arc<WatchedCompany> {
         let watched = &mut *self.watched();
         if watched.poll.as_ref().is_none_or(JoinHandle::is_finished) {
@@ -121,7 +121,7 @@ impl Hub {
         })
     }
 
-    /// Reads the positions of all watched companies repeatedly, until nobody watches.
+    /// Polls the positions of all watched companies until nobody watches.
     async fn poll(self: Arc<Self>, task: Arc<Task>) {
         let mut has_failed = false;
         while let Some(companies) = self.watched_companies() {
@@ -137,7 +137,7 @@ impl Hub {
                         self.found(&part, &positions.into_iter().collect());
                     }
                     Err(error) if !std::mem::replace(&mut has_failed, true) => tracing::warn!(
-                        "cannot read positions of changes; watches get no changes until this succeeds: {}",
+                        "cannot read change positions; watches receive no changes until a read succeeds: {}",
                         text(&error)
                     ),
                     Err(_) => {}
@@ -150,7 +150,7 @@ impl Hub {
         }
     }
 
-    /// Returns the watched companies. If there are none, the next watcher restarts polling.
+    /// Returns the watched companies. If there are none, polling stops until the next watcher joins.
     fn watched_companies(&self) -> Option<Vec<i64>> {
         let watched = &mut *self.watched();
         watched.companies.retain(|_, company| company.upgrade().inspect(|it| it.drop_old_page()).is_some());
@@ -168,7 +168,7 @@ impl Hub {
             let before = company.noticed.swap(position, Ordering::Relaxed);
             if before != position {
                 let publish = Arc::clone(self).publish(company, before, position);
-                #[allow(clippy::disallowed_methods, reason = "it is one read, whose failure its readers see")]
+                #[allow(clippy::disallowed_methods, reason = "it is a single read, whose failure the watchers see")]
                 tokio::spawn(StatementContext::of("changes for watchers").run(publish));
             }
         }
@@ -180,12 +180,13 @@ impl Hub {
             // Watchers get the same error.
             let _ = self.shared(&company, before).await;
         }
-        // By now, a later position can have been noticed.
+        // The hub may have polled a later position by now.
         company.position.send_modify(|known| *known = Some(company.noticed.load(Ordering::Relaxed)));
     }
 
-    /// A page with the changes of all types after a position: the last one, or the next one. If reading fails, other watchers share the
-    /// error for a while.
+    /// Returns the shared page with the changes of all types after a position, and reads it if necessary.
+    ///
+    /// If the read fails, other watchers get the same error for a while.
     pub(super) async fn shared(&self, company: &WatchedCompany, after: i64) -> SharedPage {
         let mut last = company.page.lock().await;
         match &*last {
@@ -200,7 +201,7 @@ impl Hub {
         read
     }
 
-    /// The first page of a watch. Without a position, the page has the last position and no changes.
+    /// Reads the first page of a watch. Without a position, the page has the last position and no changes.
     pub(super) async fn first(
         &self,
         company: &WatchedCompany,
@@ -211,7 +212,7 @@ impl Hub {
         self.backend.with_permit(company.id, DatabaseWork::Statement, self.page(company.id, after, types)).await
     }
 
-    /// Reads a page of changes of some types, with a permit for the company.
+    /// Reads a page of changes of these types, with a permit for the company.
     pub(super) async fn read(&self, company_id: i64, after: i64, types: &[String]) -> Result<ChangePage, Error> {
         let reading =
             self.backend.with_permit(company_id, DatabaseWork::Statement, self.page(company_id, Some(after), types));
@@ -219,7 +220,7 @@ impl Hub {
         read.map_err(|_| Error::deadline_exceeded())?
     }
 
-    /// Reads a page. The caller has a permit.
+    /// Reads a page. The caller holds a permit.
     async fn page(&self, company_id: i64, after: Option<i64>, types: &[String]) -> Result<ChangePage, Error> {
         let source = Source { most: PART, ..self.backend.source(company_id) };
         let request = ListChangesRequest { after, types: types.to_vec(), limit: Some(WATCH_PAGE) };
@@ -229,7 +230,7 @@ impl Hub {
 }
 
 impl WatchedCompany {
-    /// Drops a page once all watchers except slow ones have sent it.
+    /// Drops the last page once all watchers except slow ones have sent it.
     fn drop_old_page(&self) {
         if let Ok(mut page) = self.page.try_lock() {
             page.take_if(|(read, _)| read.elapsed() > MESSAGE_STALLED);

@@ -1,5 +1,5 @@
-//! The monthly partitions of the record of changes. A month is created before it begins, and dropped when all of its changes are older
-//! than the retention that the schema's owner has set.
+//! Creates and drops the monthly partitions of the record of changes. A month is created before it begins, and dropped once all its changes
+//! are older than the retention that the schema owner has set.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,16 +10,16 @@ use storage::{
 };
 use telemetry::background::Task;
 
-/// Number of attempts per interval while another session has a lock.
+/// Number of attempts per interval while another transaction holds a lock.
 const UPKEEP_RETRIES: u32 = 10;
-/// Number of consecutive attempts that find a lock before the task reports a failure.
+/// Number of consecutive lock timeouts before the task reports a failure.
 const UPKEEP_PATIENCE: u32 = 3;
 
 const HOLDERS: &str = include_str!("holders.sql");
 
-/// Creates and drops months until the task is dropped. `expected` is the required retention, in days.
+/// Creates and drops monthly partitions until the task is dropped. `expected` is the required retention, in days.
 ///
-/// The first run can wait: changes of a missing month go to the default partition.
+/// The first run can wait, because changes of a missing month go to the default partition.
 pub(crate) async fn keep(pool: Connections, interval: Duration, expected: Option<i32>, task: Arc<Task>) {
     let (mut wait, mut in_the_way, mut shorter) = (interval, 0, None);
     loop {
@@ -53,19 +53,19 @@ pub(crate) async fn keep(pool: Connections, interval: Duration, expected: Option
     }
 }
 
-/// Creates the next month, even if an old month cannot be dropped.
+/// Creates and drops months once. Creates the next month even if an old month cannot be dropped.
 async fn keep_once(pool: &Connections) -> Result<(), sqlx::Error> {
     let made = sqlx::query("select make_change_months()").execute(pool).await;
     let dropped = sqlx::query("select drop_change_month()").execute(pool).await;
     made.and(dropped).map(drop)
 }
 
-/// Retention of changes set by the schema's owner, in days.
+/// Returns the change retention set by the schema owner, in days.
 pub(crate) async fn kept_days(pool: &Connections) -> Result<i32, sqlx::Error> {
     sqlx::query_scalar("select days from change_retention").fetch_one(pool).await
 }
 
-/// Logs a warning if the retention is too short, once for each value. Takes and returns the last logged value.
+/// Logs one warning per retention that is too short. Takes and returns the last logged value.
 async fn warn_if_shorter(pool: &Connections, expected: Option<i32>, before: Option<i32>) -> Option<i32> {
     let expected = expected?;
     let Ok(kept) = kept_days(pool).await else { return before };
@@ -74,7 +74,7 @@ async fn warn_if_shorter(pool: &Connections, expected: Option<i32>, before: Opti
         tracing::warn!(
             expected,
             kept,
-            "the database now keeps changes for a shorter time than --change-retention requires: run \
+            "the database now keeps changes for less time than --change-retention requires: run \
              `compliance migrate --change-retention {expected}`, or restart this core with a lower setting"
         );
     }
@@ -107,12 +107,12 @@ mod tests {
                 sleep(Duration::from_millis(10)).await;
             }
         };
-        timeout(Duration::from_mins(1), wait).await.unwrap_or_else(|_| panic!("{what}"));
+        timeout(Duration::from_mins(1), wait).await.unwrap_or_else(|_| panic!("timed out waiting until {what}"));
     }
 
-    /// A session reads an old month and stays idle. The next month is still created. Until the session ends, the error names it.
+    /// An idle transaction has read an old month. The next month is still created, and the failure names the connection until it ends.
     #[tokio::test]
-    async fn blocking_sessions_are_named_and_delay_one_month() {
+    async fn upkeep_failure_names_blocking_connections() {
         let server = TestCluster::start(ClusterOptions::temporary()).await;
         let options = TestDatabase::create(&server.endpoint, "months").await.options;
         let opened = database::open(options.clone().into(), 4).await.unwrap();
@@ -132,15 +132,15 @@ mod tests {
         let pool = Connections::open(&opened, schema::expected(), &schema::SCHEMA).await.unwrap();
         let task = Task::new("retention");
         let kept = tokio::spawn(keep(pool.clone(), Duration::from_millis(100), None, task.clone()));
-        until("the next month is made", async || exists(&next).await).await;
+        until("the next month exists", async || exists(&next).await).await;
         let named = format!("{pid} (report)");
         until("the reader is named", async || task.failure().is_some_and(|failure| failure.contains(&named))).await;
         assert!(exists("changes_y2020m01").await);
         reading.rollback().await.unwrap();
         until("the old month is dropped", async || !exists("changes_y2020m01").await).await;
-        until("the task works again", async || task.failure().is_none()).await;
+        until("the task recovers", async || task.failure().is_none()).await;
 
-        // A transaction that has read all months delays the next one until it ends.
+        // A transaction that has read all months delays the next month until it ends.
         kept.abort();
         sqlx::raw_sql(sqlx::AssertSqlSafe(format!("drop table {next}"))).execute(&opened.pool).await.unwrap();
         let mut reading = reader.begin().await.unwrap();
@@ -149,14 +149,14 @@ mod tests {
         until("the reader is named", async || task.failure().is_some_and(|failure| failure.contains(&named))).await;
         assert!(!exists(&next).await);
         reading.rollback().await.unwrap();
-        until("the next month is made", async || exists(&next).await).await;
+        until("the next month exists", async || exists(&next).await).await;
         kept.abort();
         opened.pool.close().await;
         server.stop().await;
     }
 
     #[tokio::test]
-    async fn undropped_months_are_a_failure() {
+    async fn upkeep_reports_clock_jumps() {
         let server = TestCluster::start(ClusterOptions::temporary()).await;
         let options = TestDatabase::create(&server.endpoint, "steady").await.options;
         let opened = database::open(options.into(), 4).await.unwrap();
@@ -167,12 +167,13 @@ mod tests {
         let pool = Connections::open(&opened, schema::expected(), &schema::SCHEMA).await.unwrap();
         let task = Task::new("retention");
         let kept = tokio::spawn(keep(pool.clone(), Duration::from_millis(100), None, task.clone()));
-        until("it is reported", async || task.failure().is_some_and(|failure| failure.contains("the clock"))).await;
+        until("the jump is reported", async || task.failure().is_some_and(|failure| failure.contains("the clock")))
+            .await;
         run("update change_retention set steady_since = now() - interval '1 day'").await;
-        until("the task works again", async || task.failure().is_none()).await;
+        until("the task recovers", async || task.failure().is_none()).await;
         kept.abort();
 
-        // A core that requires longer retention warns once for each value that the owner sets.
+        // A core that requires longer retention warns once per value that the owner sets.
         run("update change_retention set days = 30").await;
         for (expected, before, warned) in
             [(None, None, None), (Some(30), None, None), (Some(31), None, Some(30)), (Some(31), Some(30), Some(30))]
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn blocking_prepared_transactions_are_named() {
+    async fn lock_holders_include_prepared_transactions() {
         let mut server = NetworkServer::start().await;
         server.execute("postgres", "alter system set max_prepared_transactions = 2").await;
         server.kill();

@@ -1,4 +1,4 @@
-//! The positions from which a company's changes can be read, and the records of a whole list that have changed since a position.
+//! The positions from which a company's changes can be read, and the records that have changed since a position.
 
 use admission::{MEMORY_WAIT, Reservation};
 use compliance_api::error::Error;
@@ -10,15 +10,15 @@ use storage::{
 
 use crate::{backend::Backend, lists::Source, quotas::DatabaseWork};
 
-/// Positions from which a reader can read.
+/// The positions from which a company's changes can be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Positions {
     /// Position of the last removed change.
     pub(super) dropped: i64,
     pub(super) last: i64,
-    /// Where the record begins if a restore may have lost everything before it. Otherwise 0.
+    /// The start of the record if a restore may have lost everything before it, otherwise 0.
     lost: i64,
-    /// The positions before and after a restore, if the restore's entry is the next one after the reader's position.
+    /// The positions before and after a restore, if the next entry after the reader's position is a restore.
     restored: Option<(i64, i64)>,
 }
 
@@ -42,7 +42,7 @@ impl Positions {
                 Err(Error::position_restored(position, kept, restored))
             }
             _ if (dropped..=last).contains(&position) => Ok(()),
-            // A reader at position 0 has not read anything that could be lost.
+            // A reader at position 0 has read nothing that could be lost.
             _ if is_whole && position == 0 => Ok(()),
             _ if is_whole && position < dropped => Err(Error::position_restored(position, 0, dropped)),
             _ => Err(Error::position_gone(position, dropped, last)),
@@ -50,27 +50,27 @@ impl Positions {
     }
 }
 
-/// Maximum number of changed records in the search for one page. Their IDs are a parameter of its statement.
+/// Maximum number of changed records per page statement, which takes their IDs as a parameter.
 const CHANGED_WINDOW: usize = 1000;
-/// Maximum number of rows that are read to find changed records. If more follow a position, the whole list is read.
+/// Maximum number of rows to search for changed records. If more rows follow a position, the whole list is read.
 pub const CHANGED_ROWS: i64 = 50_000;
 /// Maximum number of entries in these rows.
 pub const CHANGED_ENTRIES: i64 = 200_000;
 
-/// The statement that finds them, with its parameter types.
+/// The statement that finds changed records, with its parameter types.
 pub(crate) const STATEMENT: (&str, &str) =
     (concat!(include_str!("state.sql"), include_str!("changed.sql")), "bigint, bigint, smallint, bigint, bigint");
 
-/// The IDs of changed records, ascending.
+/// The IDs of changed records, in ascending order.
 pub(crate) struct Changed {
     ids: Vec<i64>,
     _memory: Reservation,
 }
 
 impl Changed {
-    /// The records of a table that were created or updated after a position.
+    /// Returns the records of a table that were created or updated after a position.
     ///
-    /// `None` without a position, or if so many changes follow it that reading all records is faster.
+    /// Returns `None` without a position, or if many changes follow and reading all records is faster.
     pub(crate) async fn after(
         backend: &Backend,
         company_id: i64,
@@ -99,7 +99,7 @@ impl Changed {
         Ok(is_complete.then_some(Self { ids, _memory: memory }))
     }
 
-    /// The IDs after an ID that one page can have.
+    /// Returns the IDs after this ID that fit on one page.
     pub(crate) fn window(&self, after: i64) -> &[i64] {
         let next = &self.ids[self.ids.partition_point(|id| *id <= after)..];
         &next[..next.len().min(CHANGED_WINDOW)]
@@ -110,7 +110,7 @@ impl Changed {
 mod tests {
     use super::Positions;
 
-    /// A position to which a restore jumps.
+    /// The position that a restore jumps to.
     const AT: i64 = 1 << 50;
 
     fn reason(positions: Positions, position: i64) -> Option<&'static str> {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_positions_end_at_the_restore() {
+    fn positions_lost_by_a_restore_are_rejected() {
         let kept = |dropped, restored| Positions { dropped, last: AT + 3, lost: 0, restored };
         let gap = Some((5, AT));
         for position in [6, AT - 1] {
@@ -128,13 +128,13 @@ mod tests {
         for (dropped, restored, position) in [(0, gap, 0), (0, gap, 5), (0, None, AT), (5, gap, 5)] {
             assert_eq!(reason(kept(dropped, restored), position), None, "{position}");
         }
-        // Changes that were dropped are not lost, wherever they end.
+        // Dropped changes are gone, not lost, wherever they end.
         assert_eq!(reason(kept(AT, None), 7), Some("REASON_POSITION_GONE"));
         assert_eq!(reason(kept(0, None), AT + 4), Some("REASON_POSITION_GONE"));
     }
 
     #[test]
-    fn companies_without_records_lost_all_positions() {
+    fn positions_before_a_total_loss_are_rejected() {
         for last in [AT, AT + 3] {
             let kept = Positions { dropped: AT, last, lost: AT, restored: None };
             assert_eq!((reason(kept, 0), reason(kept, AT), reason(kept, last)), (None, None, None));

@@ -1,4 +1,4 @@
-//! One watcher. It first reads the changes that it missed, in its own pages, and then uses the pages that all watchers share. It builds a
+//! A single watcher. The watcher first reads missed changes in its own pages, and then uses the pages that all watchers share. It builds a
 //! message only when its reader asks for one.
 
 use std::{sync::Arc, time::Duration};
@@ -26,12 +26,12 @@ use crate::{
 };
 use storage::limits::COPIES;
 
-/// When a message without changes is sent. Proxies often close a connection that is silent for a minute.
+/// Interval between heartbeats. Proxies often close a connection that is silent for a minute.
 const WATCH_HEARTBEAT: Duration = Duration::from_secs(10);
 /// Maximum time a reader can pause before its watch ends.
 const WATCH_STALLED: Duration = Duration::from_secs(10);
 
-/// Begins to watch. Rejects a position from which nothing can be read.
+/// Starts a watch. Rejects a position from which changes cannot be read.
 pub(super) async fn watch(
     hub: &Arc<Hub>,
     request: Request<WatchChangesRequest>,
@@ -42,7 +42,7 @@ pub(super) async fn watch(
     let sees_writers = sees_writers(&request)?;
     let (company_id, WatchChangesRequest { after, types }) = accept(request)?;
     let open = hub.backend.quotas.watch(company_id)?;
-    // From here on, no position is missed.
+    // From here on, the watch misses no position.
     let company = hub.join(company_id);
     let positions = company.position.subscribe();
     let first = hub.first(&company, after, &types).await?;
@@ -67,18 +67,18 @@ struct Watcher {
     /// The last received position.
     known: Option<i64>,
     types: Vec<String>,
-    /// Whether the reader can see who made changes. It shares pages with readers who cannot.
+    /// Whether the reader can see who made changes. Shared pages also serve readers who cannot.
     sees_writers: bool,
-    /// A page without changes. The reader has seen all changes of these types up to its position.
+    /// An empty page. The reader has seen all changes of its types up to the page's position.
     seen: ListChangesResponse,
     /// When the last message was sent.
     sent: Option<Instant>,
-    /// Each message holds the memory that it uses.
+    /// Each message holds its own memory.
     messages: Messages<WatchChangesResponse, Reservation>,
 }
 
 impl Watcher {
-    /// Sends changes until an error.
+    /// Sends changes until an error, which it returns.
     async fn watch(&mut self, first: ChangePage) -> Error {
         let (mut page, mut is_up_to_date) = (Some(Arc::new(first)), false);
         loop {
@@ -90,7 +90,7 @@ impl Watcher {
                 is_up_to_date = true;
                 is_sent = self.has_news().await;
             }
-            // A page is dropped if its reader does not ask, or if the message has to wait for memory.
+            // The page was dropped, because the reader did not ask for a message or the message had to wait for memory.
             if !is_sent {
                 is_up_to_date = false;
                 if self.messages.is_wanted() {
@@ -116,7 +116,7 @@ impl Watcher {
         }
     }
 
-    /// Waits for new changes, and sends heartbeats to the reader. Returns false for the same reasons as `send`.
+    /// Waits for new changes, and sends heartbeats. Returns `false` for the same reasons as `send`.
     async fn has_news(&mut self) -> bool {
         loop {
             let before = std::mem::replace(&mut self.known, *self.positions.borrow_and_update());
@@ -131,7 +131,7 @@ impl Watcher {
         }
     }
 
-    /// Sends the new changes of a page. Returns false if the reader does not ask for all of them, or if memory is missing.
+    /// Sends the new changes on a page. Returns `false` if the reader stops asking, or if memory is unavailable.
     async fn send(&mut self, page: &ListChangesResponse) -> bool {
         let is_new = |change: &&Change| {
             change.position > self.seen.position && (self.types.is_empty() || self.types.contains(&change.resource))
@@ -160,14 +160,14 @@ impl Watcher {
         self.send_changes(&[], self.seen.clone()).await
     }
 
-    /// Sends changes, and the position up to which the reader has then seen all. Without changes, sends the position from time to time.
+    /// Sends changes, and the position that the reader has then reached. Without changes, sends the position only when a heartbeat is due.
     async fn send_changes(&mut self, changes: &[&Change], seen: ListChangesResponse) -> bool {
         let is_due = self.sent.is_none_or(|sent| sent.elapsed() >= WATCH_HEARTBEAT);
         if is_due || !changes.is_empty() {
             if timeout(MESSAGE_STALLED, self.messages.wanted()).await.is_err() {
                 return false;
             }
-            // Changes are copied only now, because there are many readers.
+            // Copies changes only now, because there are many readers.
             let bytes: usize = changes.iter().map(|change| change.encoded_len()).sum();
             let mut memory = self.hub.backend.quotas.memory.reservation(Some(self.company.id));
             if bytes > SMALL && memory.wait_to_grow(bytes * COPIES, MESSAGE_STALLED).await.is_err() {

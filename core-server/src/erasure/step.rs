@@ -1,4 +1,4 @@
-//! One transaction of an erasure: what it erases, and how the command retries it while other writers block it.
+//! A single erasure transaction, and how the command retries it while other writers block it.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Postgres, Transaction};
 use storage::error::{is_contention, is_lock_timeout};
 use tokio::time::sleep;
 
-/// Maximum records of one kind in a transaction, which takes about a second.
+/// Maximum number of records of one kind per transaction, which takes about a second.
 pub const ERASED_RECORDS: i64 = 1000;
-/// How long a transaction of `compliance erase` waits for a lock.
+/// Lock timeout of a `compliance erase` transaction.
 const ERASURE_LOCK_TIMEOUT: &str = "5s";
 
 const FIND: &str = include_str!("find.sql");
-/// Calls a function of the schema's owner, because the service cannot change the record of changes
-/// (`migrations/20261128000032_erase_changes.sql`). The table makes it run on the company's node on Citus.
+/// Calls a function of the schema owner, because the service cannot change the record of changes
+/// (`migrations/20261128000032_erase_changes.sql`). On Citus, the table in the statement makes the function run on the company's node.
 const REDACT: &str = "
     select erase_changes(p.company_id, $2, $3, $4, $5, $6, $7, $8, $9::jsonb) from change_positions p where p.company_id = $1";
 
-/// The writer of the command's changes, in the record of changes.
+/// The writer of the command's changes in the record of changes.
 pub(super) const COMMAND: &str = r#"[null, "compliance erase"]"#;
 
 /// What one transaction erased for an affiliate.
@@ -28,7 +28,7 @@ pub(super) struct Step {
     pub(super) is_whole: bool,
 }
 
-/// The entries of the record of changes to erase. Without `ids`, all entries in the rows at the positions.
+/// The entries to erase from the record of changes. Without `ids`, all entries in the rows at the positions.
 #[derive(Default, sqlx::FromRow)]
 pub(super) struct Entries {
     /// The kind of each entry's record, as in `record_changes_of`.
@@ -38,7 +38,7 @@ pub(super) struct Entries {
     pub(super) positions: Vec<i64>,
 }
 
-/// Begins a transaction of the command. The first setting makes Citus propagate the others to its nodes.
+/// Begins a transaction of the command. The first setting makes Citus propagate the other settings to its nodes.
 pub(super) async fn begin(connection: &mut PgConnection) -> Result<Transaction<'_, Postgres>, sqlx::Error> {
     let begin = format!(
         "begin; set local citus.propagate_set_commands = 'local'; set local lock_timeout = '{ERASURE_LOCK_TIMEOUT}';
@@ -47,10 +47,10 @@ pub(super) async fn begin(connection: &mut PgConnection) -> Result<Transaction<'
     connection.begin_with(AssertSqlSafe(begin)).await
 }
 
-/// Erases up to [`ERASED_RECORDS`] URLs and cases of an affiliate, and the affiliate if it has no others.
+/// Erases up to [`ERASED_RECORDS`] URLs and cases of an affiliate, and the affiliate if no others remain.
 ///
-/// Erases nothing if the affiliate has more than `most_rows` rows of changes. They are found before positions are locked, so other writers of
-/// the company wait only for the rest. `None` if the company has no such affiliate.
+/// Erases nothing if the affiliate has more than `most_rows` change rows. The search for these rows precedes the lock on positions, so
+/// other writers of the company wait only for the rest. Returns `None` if the company has no such affiliate.
 pub(super) async fn step(
     connection: &mut PgConnection,
     company_id: i64,
@@ -58,7 +58,7 @@ pub(super) async fn step(
     most_rows: i64,
     by: &str,
 ) -> Result<Option<Step>, sqlx::Error> {
-    // The lock prevents new records that refer to the affiliate.
+    // The lock prevents new references to the affiliate.
     let affiliate = "select from affiliates where company_id = $1 and id = $2 for update";
     if sqlx::query(affiliate).bind(company_id).bind(affiliate_id).fetch_optional(&mut *connection).await?.is_none() {
         return Ok(None);
@@ -83,7 +83,7 @@ pub(super) async fn step(
     Ok(Some(Step { erased: deleted, is_whole }))
 }
 
-/// Deletes records, and the records that refer to them. They must be locked, so that no new record refers to them.
+/// Deletes records, and the records that reference them. The caller must lock the records to prevent new references.
 pub(super) async fn delete(
     connection: &mut PgConnection,
     company_id: i64,
@@ -96,7 +96,7 @@ pub(super) async fn delete(
         ("delete from incidents where company_id = $1 and case_id = any($2)", cases),
         ("delete from incidents where company_id = $1 and url_id = any($2)", urls),
         ("delete from infractions where company_id = $1 and url_id = any($2)", urls),
-        // A URL of another affiliate can refer to the case without an incident.
+        // Another affiliate's URL can reference the case without an incident.
         ("update compliance_urls set case_id = null where company_id = $1 and case_id = any($2)", cases),
         ("delete from compliance_urls where company_id = $1 and id = any($2)", urls),
         ("delete from compliance_cases where company_id = $1 and id = any($2)", cases),
@@ -109,7 +109,7 @@ pub(super) async fn delete(
     Ok(EraseAffiliateResponse { urls, cases, incidents: of_cases + of_urls, infractions })
 }
 
-/// Erases entries, and adds the erasure of the affiliate, or of the company, to the record of changes.
+/// Erases entries, and adds the erasure of the affiliate or company to the record of changes.
 pub(super) async fn redact(
     connection: &mut PgConnection,
     company_id: i64,
@@ -123,24 +123,24 @@ pub(super) async fn redact(
     query.execute(connection).await.map(drop)
 }
 
-/// Maximum number of attempts of one transaction.
+/// Maximum number of attempts per transaction.
 const ERASURE_TRIES: u32 = 12;
-/// Pause after the first attempt. Each later pause is longer by this time.
+/// Pause after the first attempt. Each later pause increases by the same time.
 const ERASURE_PAUSE: Duration = Duration::from_millis(50);
 
-/// Why the command cannot erase. What it has erased remains erased.
+/// Errors of the erase command. Erased data remains erased.
 #[derive(Debug, thiserror::Error)]
 pub enum ErasureError {
     /// Other writers blocked every attempt.
     #[error(
-        "other writers of the company were in the way of {ERASURE_TRIES} attempts, the last time with: {0}. What was erased stays so. \
+        "other writers of the company blocked {ERASURE_TRIES} attempts, the last one with: {0}. Erased data remains erased. \
          Revoke the company's tokens, end its long transactions, and run the command again"
     )]
     InTheWay(sqlx::Error),
     /// Only the owner can erase the record of changes.
     #[error("only the owner of the tables can erase a company: connect with the URL of that role")]
     NotOwner,
-    /// The database does not respond, or rejects a statement.
+    /// The database did not respond, or rejected a statement.
     #[error(transparent)]
     Database(#[from] sqlx::Error),
 }
@@ -160,7 +160,7 @@ pub(super) async fn retried<T>(
         if attempt >= ERASURE_TRIES {
             return Err(ErasureError::InTheWay(error));
         }
-        tracing::info!(attempt, "a concurrent write blocked the erasure of a batch, which is retried: {error}");
+        tracing::info!(attempt, "a concurrent write blocked an erasure transaction, retrying: {error}");
         sleep(ERASURE_PAUSE * attempt).await;
     }
 }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn transaction_retries_are_bounded() {
+    async fn blocked_erasures_stop_after_max_tries() {
         let fail = async |code| {
             let mut attempts = 0;
             let failed = retried::<()>(async || {

@@ -1,4 +1,4 @@
-//! Describes a list: its tables, filters and sort keys, by column name. Also describes the page that a request asks for.
+//! Describes a list (its tables, filters and sort keys, by column name) and the requested page.
 
 use compliance_api::v1::{PageMeta, SortDirection};
 use sqlx::{Postgres, postgres::PgArguments, query::Query};
@@ -6,70 +6,71 @@ use time::{Date, OffsetDateTime, format_description::well_known::Iso8601};
 
 use crate::record_sql::RecordQuery;
 
-/// A list of a company's records, for requests of the type `Q`.
+/// A list of a company's records, for requests of type `Q`.
 pub(crate) struct List<Q: 'static> {
     pub(crate) table: &'static str,
     /// `None` if every page compares all records.
     pub(crate) counts: Option<Counts>,
     pub(crate) filters: &'static [Filter<Q>],
-    /// The sort keys with counts. The first is the default.
+    /// The sort keys with counts. The first key is the default.
     pub(crate) sorts: &'static [Sort],
     pub(crate) record: RecordQuery,
-    /// A column with long texts: a few records can fill a page of the whole list.
+    /// A column with long texts, in which a few records can fill a page of the whole list.
     pub(crate) long: Option<&'static str>,
     /// Reads the other properties of a request.
     pub(crate) asked: fn(&Q) -> Asked,
     pub(crate) comparison: Option<Comparison<Q>>,
 }
 
-/// How the records of a list are counted. They have a date, and the ID of an affiliate.
+/// How a list's records are counted. Each record has a date and an affiliate ID.
 pub(crate) struct Counts {
-    /// The table of counts. It has a column for each filter, and a dimension for each sort key.
+    /// The counts table, which has a column for each filter and a dimension for each sort key.
     pub(crate) table: &'static str,
-    /// The column of a range of days. Never null. The counts have its bounds in each bucket.
+    /// The date column that day ranges filter. Never null. The counts have its bounds in each bucket.
     pub(crate) date: &'static str,
-    /// The buckets that count a record `r`.
+    /// SQL for the buckets that count a record `r`.
     pub(crate) buckets: &'static str,
-    /// The number of the lock for writers of the counts.
+    /// The lock number for writers of the counts.
     pub(crate) lock: i64,
 }
 
 impl<Q> List<Q> {
-    /// The values of the filters and, if `compared`, of the comparison, in parameter order.
+    /// Returns the filter values and, if `compared`, the comparison values, in parameter order.
     pub(super) fn values(&self, compared: bool) -> impl Iterator<Item = &Value<Q>> {
         let parameters = self.comparison.iter().filter(move |_| compared).flat_map(|comparison| comparison.parameters);
         self.filters.iter().map(|filter| &filter.value).chain(parameters)
     }
 }
 
-/// Filters and sort keys without counts. A request with one of them reads all records of the company by key, and sorts the matches.
+/// Filters and sort keys without counts. A request that uses one reads all of the company's records by key, and sorts the matches.
 pub(crate) struct Comparison<Q: 'static> {
-    /// Returns further conditions on the record `u`. Their parameters follow the filters'. A null parameter means no condition.
+    /// Returns further conditions on the record `u`. Their parameters follow the filters' parameters. A null parameter disables
+    /// its condition.
     pub(crate) conditions: fn() -> String,
-    /// The columns of `u` in the conditions.
+    /// The columns of `u` that the conditions use.
     pub(crate) columns: &'static [&'static str],
     /// The parameters of the conditions.
     pub(crate) parameters: &'static [Value<Q>],
-    /// The number of each sort key, and its expression on `u`.
+    /// The sort keys by number, with their expressions on `u`.
     pub(crate) sorts: &'static [(i32, &'static str)],
 }
 
 impl<Q> Comparison<Q> {
-    /// Whether a request has one of these filters or sort keys.
+    /// Returns whether a request uses one of these filters or sort keys.
     pub(super) fn is_needed(&self, request: &Q, sort: i32) -> bool {
         self.sorts.iter().any(|(number, _)| *number == sort)
             || self.parameters.iter().any(|value| value.is_asked(request))
     }
 }
 
-/// A filter by the value of a column, which is never null. The counts are grouped by it, and the filters' indexes begin with it.
+/// A filter on a non-null column. The counts are grouped by this column, and the filters' indexes begin with it.
 pub(crate) struct Filter<Q> {
-    /// The column, in the tables of records and of counts.
+    /// The column, in both the record table and the counts table.
     pub(crate) column: &'static str,
     pub(crate) value: Value<Q>,
 }
 
-/// Reads the value of a filter from a request, by its SQL type. `None` without a filter.
+/// Reads a filter's value from a request, by SQL type. Returns `None` without a filter.
 pub(crate) enum Value<Q> {
     Integer(fn(&Q) -> Option<i32>),
     Boolean(fn(&Q) -> Option<bool>),
@@ -104,7 +105,7 @@ impl<Q> Value<Q> {
         }
     }
 
-    /// The SQL type, with its minimum and its maximum.
+    /// Returns the SQL type, with its minimum and maximum.
     pub(crate) fn sql_type(&self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Integer(_) => ("integer", "-2147483648", "2147483647"),
@@ -116,28 +117,28 @@ impl<Q> Value<Q> {
     }
 }
 
-/// A sort key of a list. Records with equal keys are sorted by ID, in the same direction.
+/// A list's sort key. Records with equal keys are sorted by ID, in the same direction.
 pub(crate) struct Sort {
     pub(crate) number: i32,
-    /// The parts of the order, in both directions. An order by a nullable column has two.
+    /// The parts of the sort order, in both directions. A nullable column has two parts.
     pub(crate) parts: &'static [Part],
 }
 
 /// A part of a sort order that one index covers completely.
 ///
-/// Fine buckets count its records. A coarse bucket has 32 fine ones.
+/// Fine buckets count the part's records. A coarse bucket contains 32 fine buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// All records by ID. A fine bucket has 1,024 IDs.
+    /// All records by ID. A fine bucket spans 1,024 IDs.
     Ids,
-    /// The records with a timestamp, by it. A fine bucket is a UTC day.
+    /// The records with the timestamp, in its order. A fine bucket is a UTC day.
     Days(&'static str),
     /// The records without the timestamp, by ID.
     Nulls(&'static str),
 }
 
 impl Part {
-    /// The dimension of the fine buckets in the counts: a label of the type `count_dimension`.
+    /// Returns the counts dimension of the fine buckets: a label of the type `count_dimension`.
     pub(super) fn fine(self) -> &'static str {
         match self {
             Self::Ids | Self::Nulls(_) => "id",
@@ -149,7 +150,7 @@ impl Part {
         format!("{}_coarse", self.fine())
     }
 
-    /// The column of the counts with the number of records of the part.
+    /// Returns the counts column that contains the part's number of records.
     pub(crate) fn number(self) -> String {
         match self {
             Self::Ids | Self::Days(_) => "n".to_owned(),
@@ -157,8 +158,9 @@ impl Part {
         }
     }
 
-    /// Conditions on the alias `u` for records of the part, from one fine bucket on and before another. Without bounds, they still imply
-    /// the condition of the part's index.
+    /// Returns conditions on the alias `u` for the part's records, from the fine bucket `low` to the bucket before `high`.
+    ///
+    /// Without bounds, the conditions still imply the condition of the part's index.
     pub(super) fn between(self, low: Option<&str>, high: Option<&str>) -> String {
         let (key, lowest, start): (_, _, fn(&str) -> String) = match self {
             Self::Ids | Self::Nulls(_) => ("id", "0", |bucket| format!("(({bucket}) << 10)")),
@@ -170,7 +172,7 @@ impl Part {
         format!("{is_null} and u.{key} >= {low} {high}")
     }
 
-    /// The order of the part's index.
+    /// Returns the order of the part's index.
     pub(super) fn order(self, descending: bool) -> String {
         match (self, descending) {
             (Self::Ids, false) => "u.id".to_owned(),
@@ -181,19 +183,19 @@ impl Part {
     }
 }
 
-/// The start of a UTC day, which is a number of days since 1970-01-01.
+/// Returns SQL for the start of a UTC day, given as days since 1970-01-01.
 pub(super) fn midnight(day: &str) -> String {
     format!("to_timestamp(({day})::double precision * 86400)")
 }
 
-/// Records on a page, if the request sets no number.
+/// Default number of records per page.
 const DEFAULT_PER_PAGE: i64 = 100;
 
 /// The bounds of an open range: the years 1 to 9999, as days since 1970-01-01.
 const FIRST_DAY: i32 = -719_162;
 const LAST_DAY: i32 = 2_932_896;
 
-/// The page of a request, whose numbers were checked.
+/// The requested page, whose numbers were validated.
 #[derive(Clone, Copy)]
 pub(crate) struct PageQuery {
     pub(super) per_page: i64,
@@ -201,13 +203,13 @@ pub(crate) struct PageQuery {
     pub(crate) descending: bool,
 }
 
-/// The properties of a request besides the filters that the list describes.
+/// The properties of a request other than the list's filters.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked {
     pub(crate) page: PageQuery,
-    /// The number of the sort key in the request's enum. 0 is the list's default.
+    /// The sort key's number in the request's enum. 0 is the list's default.
     pub(crate) sort: i32,
-    /// The first and the last day of a range, as days since 1970-01-01.
+    /// The first and last days of a range, as days since 1970-01-01.
     pub(crate) days: Option<(i32, i32)>,
     pub(crate) affiliate: Option<i64>,
 }
@@ -221,7 +223,7 @@ impl PageQuery {
         }
     }
 
-    /// Records before the page.
+    /// Returns the number of records before the page.
     pub(crate) fn offset(self) -> i64 {
         (self.page - 1).saturating_mul(self.per_page)
     }
@@ -236,13 +238,13 @@ impl PageQuery {
     }
 }
 
-/// A day as days since 1970-01-01. The text was checked. `None` without a day.
+/// Returns a validated day as days since 1970-01-01, or `None` without a day.
 pub(crate) fn day(text: Option<&str>) -> Option<i32> {
     let date = Date::parse(text.filter(|text| !text.is_empty())?, &Iso8601::DATE).ok()?;
     Some(date.to_julian_day() - Date::from_ordinal_date(1970, 1).ok()?.to_julian_day())
 }
 
-/// The days of a range, whose texts were checked. `None` without a range.
+/// Returns the first and last days of a validated range, or `None` without a range.
 pub(crate) fn days(after: Option<&str>, before: Option<&str>) -> Option<(i32, i32)> {
     match (day(after), day(before)) {
         (None, None) => None,
@@ -255,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_counted_from_one() {
+    fn page_numbers_start_at_one() {
         let query = PageQuery::new(Some(10), Some(3), SortDirection::Unspecified);
         assert_eq!((query.offset(), query.per_page, query.descending), (20, 10, true));
         assert_eq!([0, 1, 10, 11].map(|total| query.meta(total).last_page), [1, 1, 1, 2]);
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn open_ranges_end_at_the_extreme_day() {
+    fn open_ranges_default_to_extreme_days() {
         assert_eq!(days(None, None), None);
         assert_eq!(days(Some("1970-01-02"), None), Some((1, LAST_DAY)));
         assert_eq!(days(Some(""), Some("1969-12-31")), Some((FIRST_DAY, -1)));

@@ -1,23 +1,23 @@
-//! The statement that counts the matches, finds a page and reads its records, on one snapshot.
+//! Builds the statement that counts the matches, finds a page and reads its records, on one snapshot.
 //!
-//! `docs/architecture/lists.md` has the reasons. The files in `sql` are the parts of statements, and this file chooses them. Bounds and
-//! limits are subqueries, so the planner cannot see their values, and uses the same defaults regardless of its statistics.
+//! `docs/architecture/lists.md` explains the design. The files in `sql` are parts of statements, which this module combines. Bounds and
+//! limits are subqueries, which hide their values from the planner. The planner uses the same defaults regardless of its statistics.
 
 use storage::template::fill;
 
 use super::description::{Counts, Filter, List, Part, Value, midnight};
 use crate::record_sql::Place;
 
-/// The number of the first filter's parameter.
+/// The parameter number of the first filter.
 const FIRST_FILTER: usize = 7;
 
-/// The types of a statement's parameters: company, limit, offset, first day, last day and affiliate, then the types of the values.
+/// Returns a statement's parameter types: company, limit, offset, first day, last day and affiliate, then the types of the values.
 pub(super) fn types<'v, Q: 'v>(values: impl Iterator<Item = &'v Value<Q>>) -> String {
     let types = ["bigint, bigint, bigint, integer, integer, bigint"].into_iter();
     types.chain(values.map(|value| value.sql_type().0)).collect::<Vec<_>>().join(", ")
 }
 
-/// Compares the columns of `u` with the filters. An absent filter is null.
+/// Returns conditions that compare the columns of `u` with the filters. Absent filters are null.
 pub(super) fn filters_or_null<Q>(list: &List<Q>) -> String {
     let condition = |(number, filter): (usize, &Filter<Q>)| {
         let value = format!("(select ${number}::{})", filter.value.sql_type().0);
@@ -26,7 +26,7 @@ pub(super) fn filters_or_null<Q>(list: &List<Q>) -> String {
     (FIRST_FILTER..).zip(list.filters).map(condition).collect()
 }
 
-/// Compares the date of `u` with the days of a range. An absent day is null. Empty without counts.
+/// Returns conditions that compare the date of `u` with a day range. Absent days are null. Empty without counts.
 pub(super) fn days_or_null<Q>(list: &List<Q>) -> String {
     let Some(Counts { date, .. }) = &list.counts else { return String::new() };
     let (after, before) = ("(select $4::integer)", "(select $5::integer)");
@@ -34,20 +34,20 @@ pub(super) fn days_or_null<Q>(list: &List<Q>) -> String {
     format!(" and ({after} is null or u.{date} >= {from}) and ({before} is null or u.{date} < {to})")
 }
 
-/// The properties of a request that determine its statement.
+/// The request properties that determine the statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "a request has each property, or not")]
+#[expect(clippy::struct_excessive_bools, reason = "the properties are independent")]
 pub(super) struct Shape {
     /// The parts of the sort key.
     pub(super) parts: &'static [Part],
     pub(super) descending: bool,
-    /// Whether the request has a range of days.
+    /// Whether the request has a day range.
     pub(super) ranged: bool,
     pub(super) filtered: bool,
     pub(super) of_affiliate: bool,
 }
 
-/// A statement that reads a page.
+/// Builds a statement that reads a page.
 pub(super) struct PageStatement<'l, Q: 'static> {
     pub(super) list: &'l List<Q>,
     pub(super) counts: &'l Counts,
@@ -98,7 +98,7 @@ impl<Q> PageStatement<'_, Q> {
         let (mut bounds, mut scans) = (Vec::new(), Vec::new());
         for (number, part) in self.shape.parts.iter().enumerate() {
             bounds.push(format!("bounds{number} as materialized ({})", self.bounds(*part)));
-            // `near` is a fine bucket, and `far` is a coarse one.
+            // `near` is a fine bucket, and `far` is a coarse bucket.
             let (near, far) =
                 (format!("(select near from bounds{number})"), format!("(select far from bounds{number})"));
             let (low, high) = if self.shape.descending {
@@ -126,7 +126,7 @@ impl<Q> PageStatement<'_, Q> {
         )
     }
 
-    /// One row with `total`, the number of matches.
+    /// Returns a query with one row: `total`, the number of matches.
     fn total(&self) -> String {
         let file =
             if self.shape.ranged { include_str!("sql/total_in_range.sql") } else { include_str!("sql/total.sql") };
@@ -168,7 +168,7 @@ impl<Q> PageStatement<'_, Q> {
         )
     }
 
-    /// Scans one part of the sort key. With filters, it has one scan for each combination of their values.
+    /// Returns a scan of one part of the sort key. With filters, scans each combination of their values.
     fn scan(&self, part: Part, between: &str, in_range: &str) -> String {
         let file = if self.shape.filtered { include_str!("sql/scan_groups.sql") } else { include_str!("sql/scan.sql") };
         fill(
@@ -185,13 +185,13 @@ impl<Q> PageStatement<'_, Q> {
         )
     }
 
-    /// Whether the range and the sort key are on different columns.
+    /// Returns whether the range and the sort key are on different columns.
     fn ranged_elsewhere(&self) -> bool {
         self.shape.ranged && self.column() != Some(self.counts.date)
     }
 
-    /// Compares the columns of the counts with the filters. An absent filter is null. The condition is a range, so the counts' index can
-    /// evaluate it.
+    /// Returns conditions that compare the counts columns with the filters. Absent filters are null. The conditions are ranges, which the
+    /// counts' index can evaluate.
     fn equal_counts(&self, alias: &str) -> String {
         self.each_filter(|number, Filter { column, value }| {
             let (_, lowest, highest) = value.sql_type();
@@ -199,25 +199,26 @@ impl<Q> PageStatement<'_, Q> {
         })
     }
 
-    /// Compares the columns of `u` with the filters. The planner estimates that half of the records match. For a column that is compared
-    /// with itself, it would estimate a few.
+    /// Returns conditions that compare the columns of `u` with the filters.
+    ///
+    /// The planner estimates that half of the records match. For a column compared with itself, it would estimate only a few.
     fn equal(&self) -> String {
         self.each_filter(|number, Filter { column, .. }| format!(" and coalesce(u.{column} = ${number}, true)"))
     }
 
-    /// A condition for each filter, from the number of its parameter. Empty without filters in the request.
+    /// Builds a condition for each filter from its parameter number. Empty if the request has no filters.
     fn each_filter(&self, condition: impl Fn(usize, &Filter<Q>) -> String) -> String {
         let filters = if self.shape.filtered { self.list.filters } else { &[] };
         (FIRST_FILTER..).zip(filters).map(|(number, filter)| condition(number, filter)).collect()
     }
 
-    /// A condition for records `u` of the group `g`.
+    /// Returns a condition for records `u` of the group `g`.
     fn of_group(&self) -> String {
         let column = |filter: &Filter<Q>| format!(" and u.{0} = g.{0}", filter.column);
         self.list.filters.iter().map(column).collect()
     }
 
-    /// Compares the date of `u` with the range. The bounds are subqueries, which are computed once.
+    /// Returns conditions that compare the date of `u` with the range. The bounds are subqueries, which run only once.
     fn in_range(&self) -> String {
         let (date, from, to) = (self.counts.date, midnight("$4"), midnight("$5 + 1"));
         if self.shape.ranged {
@@ -227,12 +228,12 @@ impl<Q> PageStatement<'_, Q> {
         }
     }
 
-    /// The column of the sort key, unless it is the ID.
+    /// Returns the sort key's column, or `None` for the ID.
     fn column(&self) -> Option<&'static str> {
         if let [Part::Days(column), ..] = self.shape.parts { Some(column) } else { None }
     }
 
-    /// The sort key. Null for the ID, which is always selected.
+    /// Returns SQL for the sort key. Null for the ID, which is always selected.
     fn key_column(&self) -> String {
         self.column().map_or_else(|| "null::timestamptz".to_owned(), |column| format!("u.{column}"))
     }
@@ -247,7 +248,7 @@ impl<Q> PageStatement<'_, Q> {
     }
 }
 
-/// The same conditions in a form that does not affect which index is used.
+/// Returns the same conditions in a form that does not affect the choice of index.
 fn unindexed(conditions: &str) -> String {
     if conditions.is_empty() { String::new() } else { format!(" and (true {conditions}) is true") }
 }

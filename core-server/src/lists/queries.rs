@@ -1,4 +1,4 @@
-//! The statements of a list, built once, and how they are run.
+//! Builds a list's statements once, and runs them.
 
 use admission::Reservation;
 use compliance_api::{
@@ -26,7 +26,7 @@ use storage::{
     template::fill,
 };
 
-/// Maximum size of one read, in bytes, for a caller that takes the records in parts.
+/// Maximum size of one read, in bytes, for callers that take the records in parts.
 pub const PART: usize = 4 << 20;
 
 pub(crate) struct Statements<Q: 'static> {
@@ -34,24 +34,24 @@ pub(crate) struct Statements<Q: 'static> {
     pages: Vec<(Shape, &'static str)>,
     compared: Vec<Compared>,
     whole: Vec<(&'static str, &'static str)>,
-    /// A record by company and ID.
+    /// Reads a record by company and ID.
     pub(crate) by_key: &'static str,
-    /// Records by company and ID, for many concurrent reads.
+    /// Reads records by company and ID, for many concurrent reads.
     pub(crate) by_keys: &'static str,
-    /// Records of one company by ID.
+    /// Reads records of one company by ID.
     pub(crate) by_ids: &'static str,
 }
 
 pub(crate) struct Records<T> {
     pub(crate) records: Vec<T>,
-    /// Their memory, held until they are sent.
+    /// The records' memory, held until they are sent.
     pub(crate) memory: Reservation,
 }
 
 pub(crate) struct Source {
     pub(crate) pool: Connections,
     pub(crate) company_id: i64,
-    /// The company's memory. Records have their own reservation.
+    /// The company's memory. Records get their own reservation.
     pub(crate) memory: Reservation,
     /// Maximum size of the records, in bytes.
     pub(crate) most: usize,
@@ -70,27 +70,27 @@ impl<Q> Statements<Q> {
         }
     }
 
-    /// Every statement that reads a page, with its name and parameter types.
+    /// Returns every statement that reads a page, with its name and parameter types.
     pub(crate) fn pages(&self) -> impl Iterator<Item = (String, &'static str, String)> {
         let types = types(self.list.values(false));
         let table = self.list.table;
         self.pages.iter().map(move |(shape, sql)| (format!("{table} {shape:?}"), *sql, types.clone()))
     }
 
-    /// Every statement that compares all records, with its parameter types.
+    /// Returns every statement that compares all records, with its parameter types.
     pub(crate) fn compared(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let types = &*types(self.list.values(true)).leak();
         self.compared.iter().map(move |(_, statement)| (*statement, types))
     }
 
-    /// Every statement that reads records by ID, or all records, with its parameter types.
+    /// Returns every statement that reads records by ID or all records, with its parameter types.
     pub(crate) fn reads(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let by_id =
             [(self.by_key, "bigint, bigint"), (self.by_keys, "bigint[], bigint[]"), (self.by_ids, "bigint, bigint[]")];
         by_id.into_iter().chain(self.whole.iter().copied())
     }
 
-    /// Reads one page of the company's records. `None` if the records are too large.
+    /// Reads one page of the company's records. Returns `None` if the records are too large.
     pub(crate) async fn page<T: Record>(
         &self,
         source: Source,
@@ -100,7 +100,7 @@ impl<Q> Statements<Q> {
         let statement = self.statement(request)?;
         let rows = source.fetch(|| self.query(statement, source.company_id, request)).await?;
         let Some((mut rows, memory)) = rows else { return Ok(None) };
-        // A page without records is one row with the total.
+        // An empty page is one row with the total.
         let total = rows.first().map_or(Ok(0), |row| row.try_get("total")).map_err(from_database)?;
         rows.retain(|row| row.try_get::<Option<i64>, _>("found").is_ok_and(|id| id.is_some()));
         Ok(Some((Records::read(rows, memory, read)?, self.meta(request, total))))
@@ -110,7 +110,7 @@ impl<Q> Statements<Q> {
         (self.list.asked)(request).page.meta(total)
     }
 
-    /// The statement that reads a page.
+    /// Returns the statement that reads the requested page.
     pub(crate) fn statement(&self, request: &Q) -> Result<&'static str, Error> {
         let asked = (self.list.asked)(request);
         if self.is_compared(request, asked) {
@@ -143,13 +143,13 @@ impl<Q> Statements<Q> {
         values.fold(fixed, |query, value| value.bind(query, request))
     }
 
-    /// The statement for a page of the whole list.
+    /// Returns the statement for a page of the whole list.
     pub(crate) fn whole(&self, request: &Q, changed: bool) -> &'static str {
         let affiliate = (self.list.asked)(request).affiliate;
         self.whole[usize::from(affiliate.is_some()) + 2 * usize::from(changed)].0
     }
 
-    /// Binds the parameters after the record count of a page of the whole list.
+    /// Binds the parameters that follow the record count, for a page of the whole list.
     pub(crate) fn bind_whole(&self, page: PageOfRecords, request: &Q) -> PageOfRecords {
         let asked = (self.list.asked)(request);
         let (first, last) = asked.days.unzip();
@@ -157,13 +157,13 @@ impl<Q> Statements<Q> {
         self.list.values(true).fold(page, |page, value| value.bind(page, request))
     }
 
-    /// Whether a filter or the sort key needs a comparison of all records.
+    /// Returns whether a filter or the sort key requires a comparison of all records.
     fn is_compared(&self, request: &Q, asked: Asked) -> bool {
         self.list.comparison.as_ref().is_some_and(|comparison| comparison.is_needed(request, asked.sort))
     }
 }
 
-/// The statements that find a page by counts, with the shapes of their requests.
+/// Returns the statements that find a page by counts, with the shapes of their requests.
 fn pages<Q>(list: &'static List<Q>) -> Vec<(Shape, &'static str)> {
     let Some(counts) = &list.counts else { return Vec::new() };
     let mut pages = Vec::new();
@@ -181,7 +181,7 @@ fn pages<Q>(list: &'static List<Q>) -> Vec<(Shape, &'static str)> {
 }
 
 impl Source {
-    /// Returns the rows of a statement, with the memory for them. `None` if they are too large.
+    /// Returns the rows of a statement with their memory, or `None` if they are too large.
     async fn fetch<'q>(
         &self,
         query: impl Fn() -> Query<'q, Postgres, PgArguments>,
@@ -197,24 +197,24 @@ impl Source {
     }
 }
 
-/// A statement that reads a record by company and ID.
+/// Returns a statement that reads a record by company and ID.
 fn by_key(record: RecordQuery) -> &'static str {
     record(&Place::now("$1", "$2")).leak()
 }
 
-/// A statement that reads records by company and ID.
+/// Returns a statement that reads records by company and ID.
 fn by_keys(record: RecordQuery) -> &'static str {
     let record = record(&Place::now("p.company_id", "p.id"));
     fill(include_str!("sql/by_keys.sql"), &[("record", &record)]).leak()
 }
 
-/// A statement that reads the records of a company by ID.
+/// Returns a statement that reads records of one company by ID.
 fn by_ids(record: RecordQuery) -> &'static str {
     let record = record(&Place::now("$1", "p.id"));
     fill(include_str!("sql/by_ids.sql"), &[("record", &record)]).leak()
 }
 
-/// The records that a statement returns for a company and IDs.
+/// Runs a statement for a company and IDs, and returns its records.
 pub(crate) async fn read_by_ids<R: Record, T>(
     source: Source,
     statement: &'static str,
@@ -225,7 +225,7 @@ pub(crate) async fn read_by_ids<R: Record, T>(
     read_records(source, || sqlx::query(statement).bind(company_id).bind(ids), read).await
 }
 
-/// The records that a query returns.
+/// Runs a query, and returns its records.
 pub(crate) async fn read_records<'q, R: Record, T>(
     source: Source,
     query: impl Fn() -> Query<'q, Postgres, PgArguments>,
@@ -249,7 +249,7 @@ impl<T> Records<T> {
     }
 }
 
-/// The error for records that do not fit in a message.
+/// Returns the error for records that do not fit in a message.
 pub(crate) fn too_large(most: usize) -> Error {
     let message = format!("The records need more than {most} bytes. Please request fewer records.");
     Error::new(Reason::BodyTooLarge, message)
@@ -268,7 +268,7 @@ mod tests {
         memory.grow(300).unwrap();
         let records = Records::read(Vec::new(), memory, Reader::<ComplianceUrl>::read).unwrap();
         assert!(records.records.is_empty());
-        // Two of three copies remain: the records, and the message.
+        // Two of three copies remain: the records and the message.
         assert_eq!(records.memory.bytes(), 200);
     }
 }

@@ -1,4 +1,4 @@
-//! Statements that read all records of a company by key: whole lists in pages by ID, and lists by filters and sort keys without counts.
+//! Statements that read all records of a company by key: whole lists in pages by ID, and lists with uncounted filters or sort keys.
 
 use std::collections::BTreeSet;
 
@@ -19,19 +19,21 @@ use crate::record_sql::Place;
 /// Maximum size of transcribed text on a page, in bytes. The page ends with the record that exceeds it.
 const TRANSCRIPT_BYTES: usize = 2 << 20;
 
-/// A message of the stream: a page of records, or a part of one.
+/// A stream message: a page of records, or a part of a page.
 pub(crate) trait RecordPage: Message + Sized + Send + 'static {
-    /// Whether a page may have fewer records than requested although more follow.
+    /// Whether a page can have fewer records than requested although more follow.
     const MAY_BE_SHORT: bool = false;
 
-    /// The number of the table of the records.
+    /// The number of the records' table.
     const RESOURCE: i16;
 
-    /// Which records are read. `()` for all.
+    /// The filters that select records, or `()` for all records.
     type Filters: Send + Sync + 'static;
 
-    /// The statement for a page. Its first parameters are the company, the ID before the page, and the number of records. With
-    /// `changed`, its last parameter is the IDs of the changed records. Its column `last_id` is the ID of a record.
+    /// Returns the statement for a page.
+    ///
+    /// The first parameters are the company, the ID before the page, and the number of records. With `changed`, the last parameter is the
+    /// changed records' IDs. The column `last_id` is a record's ID.
     fn statement(filters: &Self::Filters, changed: bool) -> &'static str;
 
     /// Binds the other parameters.
@@ -39,15 +41,17 @@ pub(crate) trait RecordPage: Message + Sized + Send + 'static {
         query
     }
 
-    /// Reads records. `last_id` is the ID of the last one.
+    /// Reads records. `last_id` is the last record's ID.
     fn read(rows: &[PgRow], last_id: i64) -> Result<Self, sqlx::Error>;
 }
 
-/// A statement for a page, with its parameters.
+/// A page statement with its parameters.
 pub(crate) type PageOfRecords = Query<'static, Postgres, PgArguments>;
 
-/// The statements for pages of a whole list, with their parameter types. The first two read all records of the company or of an affiliate;
-/// the others read only changed records. A list without counts has separate statements.
+/// Returns the statements for pages of a whole list, with their parameter types.
+///
+/// The first two read all records of the company or of an affiliate. The others read only changed records. Lists without counts have
+/// separate statements.
 pub(super) fn whole<Q>(list: &List<Q>) -> Vec<(&'static str, &'static str)> {
     let Some(counts) = &list.counts else { return Vec::new() };
     let all_types = types(list.values(true));
@@ -81,9 +85,9 @@ fn whole_statement<Q>(list: &List<Q>, counts: &Counts, from: &str, condition: &s
     page(&fill(include_str!("sql/whole.sql"), &parts), long, &(list.record)(&Place::now("$1", "p.id")))
 }
 
-/// The records `p.id` that the statement `ids` selects, each as `record` reads it.
+/// Returns a statement that reads the records selected by the statement `ids`, each with the query `record`.
 ///
-/// If the statement also selects texts in the column `long`, the page has as many records as their texts allow.
+/// If `ids` also selects texts in the column `long`, their size limits the number of records on the page.
 pub(crate) fn page(ids: &str, long: Option<&str>, record: &str) -> String {
     let file = if long.is_some() { include_str!("sql/page_of_texts.sql") } else { include_str!("sql/page.sql") };
     let most = TRANSCRIPT_BYTES.to_string();
@@ -97,10 +101,10 @@ pub(crate) fn chosen(table: &str, alias: &str, ids: Option<usize>) -> String {
     fill(include_str!("sql/chosen.sql"), &[("table", table), ("alias", alias), ("ids", &ids)])
 }
 
-/// A statement that compares all records and reads a page of the matches, with its sort key and whether it descends.
+/// A statement that compares all records and reads a page of the matches, with its sort key and direction.
 pub(super) type Compared = ((i32, bool), &'static str);
 
-/// The statements of a list by filters and sort keys without counts: one for each sort key and direction.
+/// Returns the statements for uncounted filters and sort keys: one for each sort key and direction.
 pub(super) fn compared<Q>(list: &List<Q>) -> Vec<Compared> {
     let Some(comparison) = &list.comparison else { return Vec::new() };
     let usual = list.sorts.iter().map(|sort| (sort.number, key(sort.parts)));

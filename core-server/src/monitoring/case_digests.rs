@@ -1,4 +1,4 @@
-//! Digests of the fields that a case was opened with. If a request has the same `request_id` and other content, they show which fields
+//! Digests of the fields set when a case was opened. If another request reuses its `request_id` with other content, they show which fields
 //! differ, even after the case has changed.
 
 use compliance_api::{
@@ -10,12 +10,12 @@ use compliance_api::{
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
-/// Size of a field, in bytes: its number, and a part of its digest.
+/// Size of a field, in bytes: its number and a truncated digest.
 const FIELD: usize = 5;
-/// Marks the number of a field of the request itself.
+/// Marks field numbers of the request itself.
 const OF_REQUEST: u8 = 0x80;
 
-/// The field that every exported case has.
+/// The field that every exported case sets.
 const DATES_AS_GIVEN: &str = "dates_as_given";
 
 /// The digests of the given fields, concatenated.
@@ -23,7 +23,7 @@ const DATES_AS_GIVEN: &str = "dates_as_given";
 pub(super) struct OpenedWith(Vec<u8>);
 
 impl OpenedWith {
-    /// Computes the digests of a request. An empty text counts as absent.
+    /// Computes the digests of a request. Empty strings count as absent.
     pub(super) fn of(request: &OpenCaseRequest) -> Self {
         let mut digests = Self::default();
         if let Some(case) = &request.case {
@@ -51,7 +51,7 @@ impl OpenedWith {
         self.0.extend(&hasher.finalize()[..FIELD - 1]);
     }
 
-    /// Whether the case may come from an export.
+    /// Returns whether the case may come from an export.
     pub(super) fn is_as_exported(&self) -> bool {
         digest(&self.0, OF_REQUEST | number(OpenCaseRequest::MESSAGE, DATES_AS_GIVEN)).is_some()
     }
@@ -60,7 +60,7 @@ impl OpenedWith {
         &self.0
     }
 
-    /// The paths of the fields that differ from a case that was opened before. Empty if its digests are unknown.
+    /// Returns the paths of the fields that differ from an existing case. Empty if the case's digests are unknown.
     pub(super) fn differences(&self, stored: Option<&[u8]>) -> Vec<String> {
         let Some(stored) = stored else { return Vec::new() };
         let differs = |number: u8| digest(&self.0, number) != digest(stored, number);
@@ -76,7 +76,7 @@ fn digest(digests: &[u8], number: u8) -> Option<&[u8]> {
     digests.chunks(FIELD).find(|field| field[0] == number)
 }
 
-/// An incident without its empty texts, encoded with its length.
+/// Encodes an incident without its empty strings, prefixed with its length.
 fn encoded(incident: &IncidentInput) -> Vec<u8> {
     let mut incident = incident.clone();
     let IncidentInput { url, reference, infraction_type, infraction_name, .. } = &mut incident;
@@ -99,7 +99,7 @@ mod tests {
     use super::OpenedWith;
 
     #[test]
-    fn the_fields_that_differ_are_named() {
+    fn differences_list_changed_fields() {
         let case = |worker: &str, tags: &[&str]| CaseInput {
             client_affiliate_id: Some("A".to_owned()),
             case_worker: Some(worker.to_owned()),
@@ -110,7 +110,7 @@ mod tests {
         let opened = OpenedWith::of(&request(case("", &["a"])));
         let differences = |other: &OpenCaseRequest| OpenedWith::of(other).differences(Some(opened.as_bytes()));
         assert_eq!(opened.as_bytes().len(), 10);
-        // An empty text is absent.
+        // An empty string counts as absent.
         assert_eq!(differences(&request(CaseInput { case_worker: None, ..case("", &["a"]) })), [""; 0]);
         assert_eq!(differences(&request(case("B", &["a", "b"]))), ["case.case_worker", "case.tags"]);
         let incidents = vec![IncidentInput { reference: Some("r".to_owned()), ..IncidentInput::default() }];
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(opened.differences(Some(OpenedWith::of(&more).as_bytes())), ["incidents", "dates_as_given"]);
         let same = OpenCaseRequest { incidents: with_empty_text, ..more.clone() };
         assert_eq!(OpenedWith::of(&more), OpenedWith::of(&same));
-        // A case that an earlier version opened has no digests.
+        // Cases opened by an earlier version have no digests.
         assert_eq!(OpenedWith::of(&more).differences(None), [""; 0]);
     }
 }

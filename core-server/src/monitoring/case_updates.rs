@@ -1,4 +1,4 @@
-//! Updates of cases, including operations that change only the status. An update without a difference writes nothing.
+//! Updates cases, including operations that change only the status. An update without a difference writes nothing.
 
 use std::{
     ops::RangeInclusive,
@@ -32,19 +32,19 @@ use super::{
 };
 use crate::{access::no_violations, cases, record_sql::revisions};
 
-// The statements contain these IDs as numbers.
+// The SQL statements hard-code these IDs.
 
 const OPEN: i32 = 2;
 const RESOLVED: i32 = 5;
 /// The case statuses Closed, Rejected, Invalid and Duplicate.
 const CLOSED: RangeInclusive<i32> = 6..=9;
 
-/// The fields of a case that cannot be cleared.
+/// Case fields that cannot be cleared.
 const REQUIRED: [&str; 3] = ["case_status", "created_date", "affiliate_id"];
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct CaseUpdate {
-    /// The `request_id` of the request that opens the case. `None` for an update.
+    /// The `request_id` of the request that opens the case, or `None` for an update.
     pub(super) request_id: Option<String>,
     pub(super) case: FieldUpdates<CaseInput>,
     /// The incidents of a new case.
@@ -55,7 +55,7 @@ pub(super) struct CaseUpdate {
     pub(super) exported_id: Option<i64>,
 }
 
-/// The input type of changes: the columns of a case's fields, and what is derived from them.
+/// The input type of changes: the columns of a case's fields, and derived values.
 pub(super) static INPUT: LazyLock<Composite<CaseUpdate>> = LazyLock::new(|| {
     let own = [
         Attribute::borrowed("request_id", |change: &CaseUpdate| change.request_id.as_deref()),
@@ -68,9 +68,9 @@ pub(super) static INPUT: LazyLock<Composite<CaseUpdate>> = LazyLock::new(|| {
 });
 
 impl CaseUpdate {
-    /// Reads the fields of a case whose rules were checked. The paths of the fields begin with `prefix`.
+    /// Converts a validated case. The field paths in violations begin with `prefix`.
     ///
-    /// Writes the fields that `mask` names. Without a mask, writes all given fields.
+    /// The update writes the fields in `mask` or, without a mask, all given fields.
     pub(super) fn new(
         names: &CompanyNames,
         violations: &mut Violations,
@@ -88,7 +88,7 @@ impl CaseUpdate {
         change
     }
 
-    /// Clears absent dates, so that the service does not set them.
+    /// Clears absent dates, which the service would otherwise set.
     pub(super) fn keep_dates_as_given(&mut self) {
         let dates = CaseInput::FIELDS.iter().filter(|field| matches!(field.access, Access::Timestamp { .. }));
         let absent = dates.filter(|field| field.is_empty(&self.case.record));
@@ -97,9 +97,9 @@ impl CaseUpdate {
 }
 
 struct Updated {
-    /// The case's revision after the statement, if it exists.
+    /// The case's revision after the statement, if the case exists.
     revision: Option<i64>,
-    /// Whether it had a revision that the request allows.
+    /// Whether the case had a revision that the request accepts.
     as_expected: bool,
     affiliate_found: bool,
     changed: bool,
@@ -128,7 +128,7 @@ pub(super) async fn update(
     Ok(UpdateCaseResponse { case_id: request.id, changed, etag, affiliate_etag })
 }
 
-/// Applies a change to a case whose status is among `only`, if given, and not among `not`.
+/// Applies a change if the case's status is among `only` (if given) and not among `not`.
 async fn apply(
     company: CompanyWriter<'_>,
     case_id: i64,
@@ -153,7 +153,7 @@ async fn apply(
         );
         async move { update.fetch_one(&pool).await }
     };
-    // A retry after a lost connection could find its own new revision.
+    // After a lost connection, a retry could find the new revision of its own first attempt.
     let can_retry = if revisions.is_some() { is_contention } else { can_retry };
     let updated = company.write_in(&company.context.backend.queues.monitoring, can_retry, run).await?;
     let Some(revision) = updated.revision else { return Err(Error::case_not_found(case_id)) };
@@ -180,7 +180,7 @@ pub(super) async fn resolve(
     Ok(ResolveCaseResponse { case_id: request.id, changed, etag, affiliate_etag })
 }
 
-/// Closes a case, or gives a closed case another status that closes it.
+/// Closes a case, or gives a closed case another closed status.
 pub(super) async fn close(company: CompanyWriter<'_>, request: CloseCaseRequest) -> Result<CloseCaseResponse, Error> {
     let name = request.case_status.as_deref().filter(|name| !name.is_empty());
     let status = name.and_then(|name| Vocabulary::CaseStatus.default_id(name));
@@ -192,7 +192,7 @@ pub(super) async fn close(company: CompanyWriter<'_>, request: CloseCaseRequest)
     Ok(CloseCaseResponse { case_id: request.id, changed, etag, affiliate_etag })
 }
 
-/// Reopens a case that is resolved or closed.
+/// Reopens a resolved or closed case.
 pub(super) async fn reopen(
     company: CompanyWriter<'_>,
     request: ReopenCaseRequest,
@@ -221,7 +221,7 @@ mod tests {
     use super::{CLOSED, OPEN, RESOLVED};
 
     #[test]
-    fn ids_in_statements_are_those_of_the_catalogue() {
+    fn hard_coded_ids_match_the_catalogue() {
         let statuses = [1, OPEN, RESOLVED, *CLOSED.start(), *CLOSED.end()];
         let names = statuses.map(|id| CaseStatus.default_name(id).unwrap());
         assert_eq!(names, ["New", "Open", "Resolved", "Closed", "Duplicate"]);

@@ -1,4 +1,4 @@
-//! Shared by all operations: connections, names, and item writes.
+//! State and helpers that all operations share: connections, names, and item writes.
 
 use std::sync::Arc;
 
@@ -21,21 +21,21 @@ const MAX_CACHED_COMPANIES: usize = 1000;
 
 pub(super) struct Context {
     pub(super) backend: Arc<Backend>,
-    /// The names that companies have added. Names are never renamed or removed, so the cache stays correct.
+    /// The names that companies have added. Names never change or disappear, so cached names stay valid.
     names: Cache<i64, Arc<CompanyNames>>,
-    /// Limits how many chunks of observations are saved at a time, so that connections remain for reads.
+    /// Limits how many observation chunks are saved concurrently, which leaves connections for reads.
     pub(super) chunk_permits: Semaphore,
 }
 
 impl Context {
     pub(super) fn new(backend: Arc<Backend>) -> Self {
-        // The writers of one company wait for each other at its counts. More of them would only occupy connections.
+        // A company's writers wait for each other to update its counts. More writers would only occupy connections.
         let chunk_permits = Semaphore::new((backend.pool.most() / 4).clamp(1, 8) as usize);
         Self { names: Cache::new(MAX_CACHED_COMPANIES), backend, chunk_permits }
     }
 }
 
-/// A company whose records are written.
+/// Writes the records of a company.
 #[derive(Clone, Copy)]
 pub(super) struct CompanyWriter<'c> {
     pub(super) id: i64,
@@ -43,13 +43,13 @@ pub(super) struct CompanyWriter<'c> {
 }
 
 impl CompanyWriter<'_> {
-    /// The company's names: the cached ones if they are `enough`, otherwise from the database.
+    /// Returns the company's names: the cached names if they are `enough`, otherwise the names in the database.
     pub(super) async fn names(self, enough: impl Fn(&CompanyNames) -> bool) -> Result<Arc<CompanyNames>, Error> {
         let cached = self.context.names.get(&self.id).unwrap_or_default();
         if enough(&cached) { Ok(cached) } else { self.read_names().await }
     }
 
-    /// The company's names, from the database.
+    /// Reads the company's names from the database.
     pub(super) async fn read_names(self) -> Result<Arc<CompanyNames>, Error> {
         let Context { backend, names: cache, .. } = self.context;
         let own = database::read(&backend.pool, async |pool| {
@@ -73,7 +73,7 @@ impl CompanyWriter<'_> {
         self.write_in(&self.context.backend.queues.monitoring, can_retry, run).await
     }
 
-    /// Runs a statement in a queue, and retries it after an error that `can_retry` accepts.
+    /// Runs a statement in a queue, and retries it after errors that `can_retry` accepts.
     pub(super) async fn write_in<T, F: Future<Output = Result<T, sqlx::Error>>>(
         self,
         queue: &CompanyQueue,
@@ -84,15 +84,17 @@ impl CompanyWriter<'_> {
     }
 }
 
-/// Whether an idempotent statement can be retried, as nearly every write here is. A lost connection may have applied it.
+/// Returns whether an idempotent statement can be retried after an error. Nearly every write here is idempotent.
+///
+/// If the connection was lost, the statement may have been applied.
 pub(super) fn can_retry(error: &sqlx::Error) -> bool {
     is_contention(error) || is_disconnected(error)
 }
 
 /// Writes items, and returns a row for each.
 ///
-/// `run` sends items, and returns their rows in order. If an item has no row, another writer has just added its record, and the next run
-/// finds it.
+/// `run` sends items, and returns their rows in order. An item has no row if another writer has just added its record, which the next
+/// run finds.
 pub(super) async fn write_all<'i, T: 'i, R, F: Future<Output = Result<Vec<Option<R>>, Error>>>(
     items: impl IntoIterator<Item = &'i T>,
     run: impl Fn(Vec<&'i T>) -> F,
@@ -120,7 +122,7 @@ mod tests {
     use super::write_all;
     use storage::limits::MAX_TRIES;
 
-    /// Writes items, each by the run of its number. Returns the number of runs, and the run of each item.
+    /// Writes each item in the run with its number. Returns the number of runs, and the run that wrote each item.
     async fn written(items: &[usize]) -> (usize, Option<Vec<usize>>) {
         let runs = AtomicUsize::new(0);
         let rows = write_all(items, async |items| {
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn items_are_sent_until_each_is_written() {
+    async fn unwritten_items_are_retried() {
         assert_eq!(written(&[]).await, (0, Some(vec![])));
         assert_eq!(written(&[1, 1]).await, (1, Some(vec![1, 1])));
         assert_eq!(written(&[3, 1, 2]).await, (3, Some(vec![3, 1, 2])));

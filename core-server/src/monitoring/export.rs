@@ -1,4 +1,4 @@
-//! Exports of all records in a form that another company can import: URLs as observations, cases as requests to open them.
+//! Exports all records in a form that another company can import: URLs as observations, and cases as requests to open them.
 
 use std::sync::LazyLock;
 
@@ -61,7 +61,7 @@ fn observation(reader: &Reader<UrlObservation>, row: &PgRow) -> Result<UrlObserv
         infraction_name: infraction.infraction_name,
         created_date: infraction.created_date,
     });
-    // Another company has other IDs.
+    // Affiliate IDs differ between companies.
     Ok(UrlObservation { infractions: infractions.collect(), affiliate_id: None, ..reader.read(row)? })
 }
 
@@ -86,18 +86,18 @@ impl RecordPage for ExportCasesResponse {
     }
 }
 
-/// Returns the request ID that an export gives a case that was opened without one.
+/// Returns the request ID that an export generates for a case opened without one.
 fn invented_request_id(case_id: i64) -> String {
     format!("case-{case_id}")
 }
 
-/// Returns the case to which an export gave this request ID.
+/// Returns the case for which an export generated this request ID.
 pub(super) fn case_of(request_id: &str) -> Option<i64> {
     let case_id = request_id.strip_prefix("case-")?.parse().ok()?;
     (invented_request_id(case_id) == request_id).then_some(case_id)
 }
 
-/// Passes the current export of each case with these IDs to `take`.
+/// Passes the current export of each of these cases to `take`.
 pub(super) async fn each_case(
     company: CompanyWriter<'_>,
     ids: &[i64],
@@ -137,7 +137,7 @@ fn opening(reader: &Reader<CaseInput>, row: &PgRow) -> Result<OpenCaseRequest, s
             incident_type: incident.incident_type,
             url: incident.url,
             url_id: None,
-            // Content without a reference gets a reference with its incident's ID.
+            // Content without a reference gets one from its incident's ID.
             reference: incident.reference.or_else(|| (!is_url).then(|| format!("incident-{}", incident.incident_id))),
             infraction_type: incident.infraction_type,
             infraction_name: incident.infraction_name,
@@ -151,7 +151,7 @@ fn opening(reader: &Reader<CaseInput>, row: &PgRow) -> Result<OpenCaseRequest, s
         request_id: Some(request_id),
         incidents: incidents.collect(),
         dates_as_given: Some(true),
-        // Another company has other IDs.
+        // Affiliate IDs differ between companies.
         case: Some(CaseInput { affiliate_id: None, ..reader.read(row)? }),
     })
 }

@@ -1,4 +1,4 @@
-//! The fields of a record that an item writes, with the IDs of names and the columns that become null.
+//! The record fields that an item writes, with resolved name IDs and cleared columns.
 
 use compliance_api::{
     record::{FieldSet, Record, StoredAs},
@@ -10,7 +10,7 @@ use storage::table::Attribute;
 
 use super::names::{CompanyNames, NameIds};
 
-/// The message for an affiliate that the company does not have.
+/// The message for an unknown affiliate.
 pub(super) const AFFILIATE_NOT_FOUND: &str = "No affiliate of the company has this identifier.";
 
 /// The fields that refer to the affiliate. Both write the same column.
@@ -20,16 +20,16 @@ const AFFILIATE_COLUMN: &str = "affiliate_id";
 #[derive(Clone, Debug, Default)]
 pub(super) struct FieldUpdates<R: Record> {
     pub(super) record: R,
-    /// The given fields, and the fields that become null.
+    /// The given fields, and the cleared fields.
     pub(super) written: FieldSet<R>,
-    /// The IDs of the names in the record.
+    /// The IDs of the record's names.
     pub(super) name_ids: NameIds,
-    /// The columns that become null.
+    /// The columns to set to null.
     pub(super) cleared: Vec<&'static str>,
 }
 
 impl<R: Record> FieldUpdates<R> {
-    /// Reads the fields of a record whose rules were checked. `written` are written. The paths of the fields begin with `prefix`.
+    /// Converts a validated record, of which `written` are written. The field paths in violations begin with `prefix`.
     pub(super) fn new(
         names: &CompanyNames,
         violations: &mut Violations,
@@ -47,7 +47,7 @@ impl<R: Record> FieldUpdates<R> {
         changes
     }
 
-    /// Reads the fields of a record that `mask` names. Without a mask, reads all given fields. The `required` fields cannot be cleared.
+    /// Converts the fields in `mask` or, without a mask, all given fields. The `required` fields cannot be cleared.
     pub(super) fn masked(
         names: &CompanyNames,
         violations: &mut Violations,
@@ -69,7 +69,7 @@ impl<R: Record> FieldUpdates<R> {
         changes
     }
 
-    /// Finds the columns that become null: the columns of written fields without a value.
+    /// Finds the columns to set to null: the columns of written fields without a value.
     fn set_cleared(&mut self) {
         let affiliate = self.affiliate_field();
         let cleared = self.written.iter().filter_map(|field| {
@@ -82,7 +82,7 @@ impl<R: Record> FieldUpdates<R> {
         self.cleared = cleared.collect();
     }
 
-    /// Adds the fields of later changes of the same record.
+    /// Merges later changes to the same record.
     pub(super) fn merge(&mut self, later: &Self) {
         if later.written.iter().any(|field| is_affiliate(field.name)) {
             // A field that sets or clears the affiliate replaces both fields.
@@ -91,7 +91,7 @@ impl<R: Record> FieldUpdates<R> {
             }
         }
         for field in later.written.iter() {
-            // A written value is valid.
+            // A written value is always valid.
             let _ = field.set_written(&mut self.record, field.written(&later.record).map(Into::into));
             self.name_ids.remove(field.column.name);
             self.written.insert(field);
@@ -100,12 +100,12 @@ impl<R: Record> FieldUpdates<R> {
         self.set_cleared();
     }
 
-    /// The given field that refers to the affiliate.
+    /// Returns the given field that refers to the affiliate, if any.
     pub(super) fn affiliate_field(&self) -> Option<&'static str> {
         AFFILIATE.into_iter().find(|name| is_given(&self.record, name))
     }
 
-    /// The attributes of an input type that includes the changes.
+    /// Returns the attributes of an input type that includes the changes.
     pub(super) fn attributes<T: 'static>(changes: fn(&T) -> &Self) -> impl Iterator<Item = Attribute<T>> {
         let fields = R::FIELDS.iter().filter_map(move |field| match field.column.form {
             StoredAs::Name(_) => {
@@ -121,7 +121,7 @@ impl<R: Record> FieldUpdates<R> {
     }
 }
 
-/// Whether a field refers to the affiliate.
+/// Returns whether a field refers to the affiliate.
 pub(super) fn is_affiliate(field: &str) -> bool {
     AFFILIATE.contains(&field)
 }

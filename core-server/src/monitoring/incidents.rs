@@ -1,4 +1,4 @@
-//! Incidents: attached to a case and detached from it. A trigger keeps `case_id` of the URLs up to date.
+//! Attaches incidents to cases, and detaches them. A trigger keeps the URLs' `case_id` up to date.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -19,10 +19,10 @@ use super::{
     names::{CompanyNames, InfractionIds},
 };
 
-/// Maximum number of incidents per case, so that one response holds them. Concurrent requests may attach a few more.
+/// Maximum number of incidents per case, which one response can hold. Concurrent requests can attach a few more.
 const MAX_INCIDENTS: i64 = 10_000;
 
-/// An incident of a request, to attach or to detach. Its type and its content identify it within its case.
+/// An incident to attach or detach. Its type and content identify it within its case.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Incident {
     /// The ID of an incident to detach, instead of its content.
@@ -49,10 +49,10 @@ pub(super) static KEY_INPUT: LazyLock<Composite<Incident>> = LazyLock::new(|| {
     Composite::new("incident_key_input", content().into_iter().chain(id))
 });
 
-/// The attributes that both types have.
+/// Returns the attributes that both input types have.
 fn content() -> [Attribute<Incident>; 4] {
     [
-        // Zero is not a type. The content is unused.
+        // Zero is not a valid type, and means that the content is unused.
         Attribute::scalar("incident_type", |incident: &Incident| Some(incident.kind).filter(|kind| *kind != 0)),
         Attribute::scalar("url_id", |incident: &Incident| incident.url_id),
         Attribute::borrowed("url_hash", |incident: &Incident| incident.url_hash.as_ref().map(<[u8; 32]>::as_slice)),
@@ -61,7 +61,7 @@ fn content() -> [Attribute<Incident>; 4] {
 }
 
 impl Incident {
-    /// Reads an incident to attach. Its rules were checked. The paths of its fields begin with `prefix`.
+    /// Converts a validated incident to attach. The field paths in violations begin with `prefix`.
     pub(super) fn new(
         names: &CompanyNames,
         violations: &mut Violations,
@@ -75,7 +75,7 @@ impl Incident {
         Self { infraction, ..Self::of_content(violations, prefix, key) }
     }
 
-    /// Reads an incident to detach.
+    /// Converts an incident to detach.
     fn of_key(violations: &mut Violations, key: IncidentKey) -> Self {
         if key.incident_id.is_some() {
             // With an ID, the content is not needed.
@@ -87,7 +87,7 @@ impl Incident {
         Self::of_content(violations, "", key)
     }
 
-    /// Reads the content. The paths of its fields begin with `prefix`.
+    /// Converts the content. The field paths in violations begin with `prefix`.
     fn of_content(violations: &mut Violations, prefix: &str, key: IncidentKey) -> Self {
         let (incident_type, url_id) = (key.incident_type(), key.url_id);
         let (url, reference) = (key.url.filter(|url| !url.is_empty()), key.reference.filter(|text| !text.is_empty()));
@@ -99,7 +99,7 @@ impl Incident {
         };
         let mut url_hash = None;
         match incident_type {
-            // The rules have reported a missing type.
+            // The rules have already reported a missing type.
             IncidentType::Unspecified => {}
             IncidentType::Url => {
                 unexpected("reference", reference.is_some());
@@ -177,7 +177,7 @@ pub(super) async fn attach(
             Outcome::invalid(Violations::one(incident.field(), message))
         }
         Some(id) if !row.changed => Outcome::saved(id, false, "The incident was already attached."),
-        // If two items have the same content, the first one reports the change.
+        // Only the first of several items with the same content reports the change.
         Some(id) if reported.insert(id) => Outcome::saved(id, true, "Incident attached."),
         Some(id) => Outcome::saved(id, false, "The incident is attached."),
     }))
@@ -211,7 +211,7 @@ pub(super) async fn detach(
     rows.next().ok_or_else(|| Error::case_not_found(case_id))?;
     let mut reported = HashSet::new();
     checked.join(rows.map(|row| {
-        // If two items name the same incident, the first one reports the change.
+        // Only the first of several items with the same incident reports the change.
         match row.incident_id.filter(|id| row.detached && reported.insert(*id)) {
             Some(id) => Outcome::saved(id, true, "Incident detached."),
             None => Outcome::saved(None, false, "The incident was not attached."),

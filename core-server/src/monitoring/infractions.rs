@@ -1,4 +1,4 @@
-//! Infractions, which are recorded on URLs and withdrawn.
+//! Records infractions on URLs, and withdraws them.
 
 use std::{
     collections::HashSet,
@@ -24,7 +24,7 @@ use storage::{
     table::{Attribute, Composite, Layouts},
 };
 
-/// The message for a URL that the company does not have.
+/// The message for an unknown URL.
 pub(super) const URL_NOT_FOUND: &str = "URL not found.";
 
 #[derive(Clone, Copy)]
@@ -36,7 +36,7 @@ pub(super) enum Action {
 #[derive(Debug)]
 pub(super) struct Infraction {
     url_id: Option<i64>,
-    /// The hash of the URL. Within an observation, ID and hash are absent.
+    /// The URL's hash. Within an observation, both ID and hash are absent.
     url_hash: Option<[u8; 32]>,
     ids: InfractionIds,
     created_date: Option<OffsetDateTime>,
@@ -55,7 +55,7 @@ pub(super) static INPUT: LazyLock<Composite<Infraction>> = LazyLock::new(|| {
     Composite::new("infraction_input", attributes)
 });
 
-/// The result of an item. Items of the same infraction have the same result.
+/// The result of an item. Items with the same infraction have the same result.
 struct Applied {
     url_id: Option<i64>,
     changed: bool,
@@ -102,13 +102,13 @@ pub(super) async fn apply(
             let field = if infraction.url_id.is_some() { "url_id" } else { "url" };
             return Outcome::not_found(Violations::one(field, URL_NOT_FOUND));
         };
-        // If two items have the same infraction, the first one reports the change.
+        // Only the first of several items with the same infraction reports the change.
         let changed = changed && reported.insert((url_id, infraction.ids));
         let msg = match (action, changed) {
             (Action::Record, true) => "Infraction recorded.",
             (Action::Record, false) => "The infraction was already recorded.",
             (Action::Withdraw, true) => "Infraction withdrawn.",
-            (Action::Withdraw, false) => "There was no such infraction.",
+            (Action::Withdraw, false) => "The URL had no such infraction.",
         };
         Outcome::saved(url_id, changed, msg)
     };
@@ -119,8 +119,8 @@ pub(super) fn are_known<'i>(names: &CompanyNames, mut infractions: impl Iterator
     infractions.all(|it| names.knows_infraction(it.infraction_type.as_deref(), it.infraction_name.as_deref()))
 }
 
-/// Checks that an item refers to its URL either by ID or by text, and returns the hash of the text. The paths of the fields begin with
-/// `prefix`.
+/// Checks that an item refers to its URL either by ID or by text, and returns the text's hash. The field paths in violations begin
+/// with `prefix`.
 pub(super) fn read_url(
     violations: &mut Violations,
     prefix: &str,
@@ -139,7 +139,7 @@ pub(super) fn read_url(
 }
 
 impl Infraction {
-    /// Reads an infraction of a URL. Its rules were checked.
+    /// Converts a validated infraction of a URL.
     fn new(names: &CompanyNames, violations: &mut Violations, item: UrlInfraction) -> Self {
         let UrlInfraction { url_id, url, infraction } = item;
         let url_hash = read_url(violations, "", url_id, url.as_deref());
@@ -147,7 +147,7 @@ impl Infraction {
         Self { url_id, url_hash, ..resolved }
     }
 
-    /// Reads the infractions of an observation. Their rules were checked.
+    /// Converts the validated infractions of an observation.
     pub(super) fn within(
         names: &CompanyNames,
         violations: &mut Violations,
@@ -159,10 +159,10 @@ impl Infraction {
             .collect()
     }
 
-    /// An infraction without a URL. The paths of its fields begin with `prefix`.
+    /// Converts an infraction without a URL. The field paths in violations begin with `prefix`.
     fn resolve(names: &CompanyNames, violations: &mut Violations, prefix: &str, infraction: &InfractionInput) -> Self {
         let kind = infraction.infraction_type.as_deref();
-        // The rules have reported a missing type.
+        // The rules have already reported a missing type.
         let name = infraction.infraction_name.as_deref().filter(|_| kind.is_some_and(|kind| !kind.is_empty()));
         let ids = names.resolve_infraction(violations, prefix, kind, name);
         let created_date = infraction.created_date.as_ref();

@@ -1,4 +1,4 @@
-//! The items of a request. Each is checked separately, and has its own outcome. Outcomes are in item order.
+//! The items of a request. Each item is validated separately and has its own outcome. Outcomes are in item order.
 
 use compliance_api::{
     error::Error,
@@ -9,17 +9,17 @@ use compliance_api::{
     },
 };
 
-/// The result of an item. Each operation has its own message for it.
+/// The outcome of an item. Each operation converts it to its own result message.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
-    /// 1020, 1021 or 1025.
+    /// 1020, 1021, 1023 or 1025.
     pub(super) code: ResultCode,
     pub(super) id: Option<i64>,
     /// Whether the item changed or created the record.
     pub(super) changed: bool,
-    /// The violations of an item that is not saved.
+    /// The violations of an item that was not saved.
     pub(super) violations: Violations,
-    /// What happened. For an item that is not saved, the first violation and how many others there are.
+    /// What happened. For an invalid item, the first violation and the number of further violations.
     pub(super) msg: String,
 }
 
@@ -29,18 +29,18 @@ impl Outcome {
         Self { code: ResultCode::Saved, id, changed, violations: Violations::new(), msg }
     }
 
-    /// Fields of the item break their rules.
+    /// Returns the outcome of an item with invalid fields.
     pub(super) fn invalid(violations: Violations) -> Self {
         Self { code: ResultCode::UpdateFailed, msg: violations.summary(), violations, ..Self::default() }
     }
 
-    /// The item refers to a record that the company does not have.
+    /// Returns the outcome of an item that refers to an unknown record.
     pub(super) fn not_found(violations: Violations) -> Self {
         Self { code: ResultCode::NotFound, ..Self::invalid(violations) }
     }
 }
 
-/// Turns an outcome into a message. Messages have different names for the ID and the flag.
+/// Converts an outcome to a message. Messages have different names for the ID and the flag.
 macro_rules! message {
     ($($message:ident { $id:ident, $changed:ident })+) => {$(
         impl From<Outcome> for $message {
@@ -63,7 +63,7 @@ message! {
     VocabularyEntryResult { id, created }
 }
 
-/// Checks items by their rules and by `read`. Returns the valid items, and the outcomes of the others.
+/// Validates items with their rules and with `read`. Returns the valid items, and the outcomes of the other items.
 pub(super) fn check_all<I: Check, T>(
     items: Vec<I>,
     mut read: impl FnMut(&mut Violations, I) -> T,
@@ -82,7 +82,7 @@ pub(super) fn check_all<I: Check, T>(
     (valid, Checked(outcomes))
 }
 
-/// The outcomes of invalid items, with a gap for each valid one.
+/// The outcomes of invalid items, with a gap for each valid item.
 pub(super) struct Checked(Vec<Option<Outcome>>);
 
 impl Checked {

@@ -1,4 +1,4 @@
-//! Resolves names of vocabularies to IDs: the default names, and a company's own names.
+//! Resolves vocabulary names to IDs: the default names, and a company's own names.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ pub(super) struct OwnName {
     pub(super) vocabulary: i16,
     pub(super) id: i32,
     pub(super) name: String,
-    /// The type of an infraction name.
+    /// The type's ID, for an infraction name.
     pub(super) parent: Option<i32>,
 }
 
@@ -34,10 +34,10 @@ pub(super) struct InfractionIds {
     pub(super) name_id: Option<i32>,
 }
 
-/// The IDs of the names in a record, by their columns.
+/// The IDs of a record's names, by column.
 pub(super) type NameIds = BTreeMap<&'static str, i32>;
 
-/// The fields of a record that are names, with their vocabularies and values.
+/// Returns a record's name fields, with their vocabularies and values.
 fn fields<R: Record>(record: &R) -> impl Iterator<Item = (&'static RecordField<R>, Vocabulary, &str)> {
     R::FIELDS.iter().filter_map(|field| match field.column.form {
         StoredAs::Name(vocabulary) => Some((field, vocabulary, field.text(record)?)),
@@ -54,13 +54,13 @@ impl CompanyNames {
         Self { own, ids }
     }
 
-    /// The ID of a name. An infraction name must belong to the type `parent`.
+    /// Returns the ID of a name. An infraction name must belong to the type `parent`.
     fn id(&self, vocabulary: Vocabulary, parent: Option<i32>, name: &str) -> Option<i32> {
         let default = vocabulary.default_id(name).filter(|id| parent.is_none() || default_type_of_name(*id) == parent);
         default.or_else(|| self.ids.get(&(vocabulary as i16, parent))?.get(name).copied())
     }
 
-    /// Whether a name of a vocabulary other than infraction names is known, or empty.
+    /// Returns whether a name is known or empty. Not for infraction names.
     pub(super) fn knows(&self, vocabulary: Vocabulary, name: &str) -> bool {
         name.is_empty() || self.id(vocabulary, None, name).is_some()
     }
@@ -75,9 +75,9 @@ impl CompanyNames {
         violations.is_empty()
     }
 
-    /// The ID of a field's name. An infraction name must belong to the type `parent`.
+    /// Returns the ID of a field's name. An infraction name must belong to the type `parent`.
     ///
-    /// An unknown name is a violation that lists the known names. An empty name is absent.
+    /// Reports an unknown name as a violation that lists the known names. An empty name counts as absent.
     pub(super) fn resolve(
         &self,
         violations: &mut Violations,
@@ -93,7 +93,7 @@ impl CompanyNames {
         id
     }
 
-    /// The IDs of the names in the fields of a record. The paths of the fields begin with `prefix`.
+    /// Returns the IDs of a record's names. The field paths in violations begin with `prefix`.
     pub(super) fn resolve_record<R: Record>(&self, violations: &mut Violations, prefix: &str, record: &R) -> NameIds {
         let id = |(field, vocabulary, name): (&RecordField<R>, _, _)| {
             let path = format!("{prefix}{}", field.name);
@@ -102,7 +102,7 @@ impl CompanyNames {
         fields(record).filter_map(id).collect()
     }
 
-    /// The IDs of an infraction. The paths of its fields begin with `prefix`.
+    /// Returns the IDs of an infraction. The field paths in violations begin with `prefix`.
     pub(super) fn resolve_infraction(
         &self,
         violations: &mut Violations,
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_belongs_to_its_type() {
+    fn infraction_names_resolve_within_their_type() {
         let own = |vocabulary: Vocabulary, id, name: &str, parent| OwnName {
             vocabulary: vocabulary as i16,
             id,

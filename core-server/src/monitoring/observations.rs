@@ -1,4 +1,4 @@
-//! Observations of URLs. They are checked, merged to one row per URL, and saved by one statement per chunk.
+//! URL observations, which are validated, merged to one row per URL, and saved with one statement per chunk.
 
 use std::{
     borrow::Cow,
@@ -39,7 +39,7 @@ pub(super) struct Row {
     domain: Option<String>,
     observation: FieldUpdates<UrlObservation>,
     infractions: Vec<Infraction>,
-    /// The indexes of the valid items that the row combines.
+    /// The indexes of the valid items that this row combines.
     items: Vec<usize>,
 }
 
@@ -56,9 +56,9 @@ pub(super) static INPUT: LazyLock<Composite<Row>> = LazyLock::new(|| {
 });
 
 impl Row {
-    /// Reads an observation. Its rules were checked.
+    /// Converts a validated observation.
     fn new(names: &CompanyNames, violations: &mut Violations, observation: UrlObservation) -> Self {
-        // The rules have reported an invalid URL.
+        // The rules have already reported an invalid URL.
         let (hash, domain) = observation.url.as_deref().and_then(identity).unwrap_or_default();
         let written = written(violations, &observation);
         let observation = FieldUpdates::new(names, violations, "", observation, written);
@@ -79,7 +79,7 @@ impl Row {
     }
 }
 
-/// The given fields and the cleared fields of an observation.
+/// Returns the given and the cleared fields of an observation.
 fn written(violations: &mut Violations, observation: &UrlObservation) -> FieldSet<UrlObservation> {
     if observation.incident_status.as_deref() == Some("") {
         violations.report("incident_status", |label| format!("The {label} field cannot be cleared."));
@@ -87,7 +87,7 @@ fn written(violations: &mut Violations, observation: &UrlObservation) -> FieldSe
     let mut written = FieldSet::given(observation);
     let given = written;
     for name in &observation.clear {
-        // The rules have refused names that cannot be cleared.
+        // The rules have already rejected fields that cannot be cleared.
         let Some(field) = UrlObservation::field(name).filter(|field| field.name != URL) else { continue };
         let both =
             if is_affiliate(name) { given.iter().any(|field| is_affiliate(field.name)) } else { given.contains(field) };
@@ -104,27 +104,27 @@ fn written(violations: &mut Violations, observation: &UrlObservation) -> FieldSe
     written
 }
 
-/// Observations that are ready to be saved.
+/// Observations that are ready to save.
 struct Chunk {
     checked: Checked,
     /// One row for each URL of the valid items.
     rows: Vec<Row>,
-    /// The outcomes of the valid items. So far only items with an unknown affiliate have one.
+    /// The outcomes of the valid items. Before saving, only items with an unknown affiliate have one.
     outcomes: Vec<Outcome>,
 }
 
-/// The result of a row. Without an ID, the row's affiliate is unknown.
+/// The result of a row. The ID is missing if the row's affiliate is unknown.
 struct Saved {
     url_hash: Vec<u8>,
     url_id: Option<i64>,
     created: bool,
 }
 
-/// The affiliates that observations name, by field and value.
+/// Affiliates that observations refer to, by field and value.
 type Affiliates = HashSet<(&'static str, String)>;
 
 impl Chunk {
-    /// Checks observations, and merges observations of the same URL.
+    /// Validates observations, and merges observations of the same URL.
     async fn prepare(company: CompanyWriter<'_>, observations: Vec<UrlObservation>) -> Result<Self, Error> {
         let is_known = |names: &CompanyNames, observation: &UrlObservation| {
             names.knows_record(observation) && infractions::are_known(names, observation.infractions.iter())
@@ -132,13 +132,13 @@ impl Chunk {
         let are_known = |names: &CompanyNames| observations.iter().all(|observation| is_known(names, observation));
         let names = company.names(are_known).await?;
         let (rows, checked) = read(&names, observations);
-        // If the affiliate of an item is unknown, only that item fails. Items of one URL with the same affiliate fail together. With
-        // different affiliates, these are looked up before the items are merged.
+        // If an item's affiliate is unknown, only that item fails. Items of one URL with the same affiliate fail together. Different
+        // affiliates are looked up before the items are merged.
         let found = if has_several_affiliates(&rows) { Some(find_affiliates(company, &rows).await?) } else { None };
         Ok(Self::merge(rows, checked, found.as_ref()))
     }
 
-    /// Merges rows of the same URL, except those whose affiliate is not among `found`.
+    /// Merges rows of the same URL, except rows whose affiliate is not among `found`.
     fn merge(all: Vec<Row>, checked: Checked, found: Option<&Affiliates>) -> Self {
         let (mut rows, mut outcomes): (Vec<Row>, _) = (Vec::new(), vec![Outcome::default(); all.len()]);
         let mut indexes: HashMap<[u8; 32], usize> = HashMap::new();
@@ -163,7 +163,7 @@ impl Chunk {
     /// Saves the valid items.
     async fn save(self, company: CompanyWriter<'_>) -> Result<Vec<ObservationResult>, Error> {
         let Self { checked, mut rows, mut outcomes } = self;
-        // All statements lock URLs in this order, so that they do not deadlock.
+        // All statements lock URLs in this order, which prevents deadlocks.
         rows.sort_unstable_by_key(|row| row.hash);
         let saved = write_all(&rows, |rows| save(company, rows)).await?;
         for (row, saved) in rows.iter().zip(saved) {
@@ -203,7 +203,7 @@ fn read(names: &CompanyNames, observations: Vec<UrlObservation>) -> (Vec<Row>, C
     check_all(observations, |violations, item| Row::new(names, violations, item))
 }
 
-/// Returns the affiliates of the company that rows name.
+/// Returns the company's affiliates that rows refer to.
 async fn find_affiliates(company: CompanyWriter<'_>, rows: &[Row]) -> Result<Affiliates, Error> {
     struct Affiliate {
         affiliate_id: Option<i64>,
@@ -248,7 +248,7 @@ async fn save(company: CompanyWriter<'_>, rows: Vec<&Row>) -> Result<Vec<Option<
     Ok(rows.iter().map(|row| saved.remove(&row.hash[..])).collect())
 }
 
-/// Whether rows of one URL name different affiliates.
+/// Returns whether rows of one URL refer to different affiliates.
 fn has_several_affiliates(rows: &[Row]) -> bool {
     let mut affiliates = HashMap::new();
     rows.iter().any(|row| {

@@ -1,4 +1,4 @@
-//! Opens cases: one statement for one case or for ten thousand.
+//! Opens cases. One statement opens any number of cases.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -21,7 +21,7 @@ use super::{
 };
 use storage::statement_context;
 
-/// The message for a request ID that has opened a case with other content.
+/// The message for a request ID that has already opened a case with other content.
 const REQUEST_ID_REUSED: &str = "This request_id has already opened a case with other content.";
 const WHAT_TO_DO: &str = "Update that case, or send another request_id.";
 
@@ -68,7 +68,7 @@ pub(super) async fn open<R: From<Outcome>>(
         let request_id = request.request_id.clone().unwrap_or_default();
         let opened_with = OpenedWith::of(&request);
         let change = read(&names, violations, request);
-        // If two items have the same request ID, the first one is opened.
+        // Opens only the first item with each request ID.
         if violations.is_empty() && request_ids.insert(request_id.clone()) {
             changes.push(CaseUpdate { opened_with: opened_with.clone(), ..change });
         }
@@ -99,13 +99,13 @@ pub(super) async fn open<R: From<Outcome>>(
         changes.iter().zip(&rows).map(|opened| (opened.1.request_id.as_str(), opened)).collect();
     let items = ids.iter().map_while(|(request_id, opened_with)| {
         let (change, opened) = opened.get(request_id.as_str())?;
-        // Only the first item with a request ID opened the case.
+        // Only the first item with each request ID opened the case.
         let created = request_ids.remove(request_id) && opened.created;
         let before = if opened.created { Some(change.opened_with.as_bytes()) } else { opened.opened_with.as_deref() };
         Some((change, opened, created, opened_with, opened_with.differences(before)))
     });
     let items: Vec<_> = items.collect();
-    // An imported export has cases as they were when exported, not when opened.
+    // An export contains cases as they were when exported, not when opened.
     let imported =
         items.iter().filter(|(.., opened_with, differences)| opened_with.is_as_exported() && !differences.is_empty());
     let ids: BTreeSet<i64> = imported.filter_map(|(_, opened, ..)| opened.case_id).collect();
@@ -119,14 +119,16 @@ pub(super) async fn open<R: From<Outcome>>(
         match from_present {
             // Compares with the current or the original case, whichever the request resembles more.
             Some(from_present) if from_present.len() <= differences.len() => {
-                existing(id, created, "case as it is now", &from_present)
+                existing(id, created, "current case", &from_present)
             }
-            _ => existing(id, created, "field that the case was opened with", &differences),
+            _ => existing(id, created, "value set when the case was opened", &differences),
         }
     }))
 }
 
-/// The outcome of an item whose request ID has a case. This item may have opened it. The differences are from `compared`.
+/// Returns the outcome of an item whose case exists, possibly because this item opened it.
+///
+/// `compared` names what the request was compared with.
 fn existing(id: i64, created: bool, compared: &str, differences: &[String]) -> Outcome {
     if differences.is_empty() {
         return Outcome::saved(id, created, if created { "Case opened." } else { "The case was already opened." });

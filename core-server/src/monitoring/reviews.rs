@@ -1,4 +1,4 @@
-//! Reviews: the verdict on one URL, with its infractions.
+//! Reviews: the verdict on a URL, with its infractions.
 
 use std::{
     slice,
@@ -26,9 +26,9 @@ use super::{
 };
 use crate::{access::no_violations, record_sql::revisions};
 
-/// The field with the infractions, which are separate records.
+/// The field that contains the infractions, which are separate records.
 const INFRACTIONS: &str = "infractions";
-/// The fields that cannot be cleared.
+/// Review fields that cannot be cleared.
 const REQUIRED: [&str; 2] = ["incident_status", "disabled"];
 
 pub(super) struct Review {
@@ -49,7 +49,7 @@ pub(super) static INPUT: LazyLock<Composite<Review>> = LazyLock::new(|| {
 struct Reviewed {
     /// The URL's revision after the statement.
     revision: i64,
-    /// Whether it had a revision that the request allows.
+    /// Whether the URL had a revision that the request accepts.
     as_expected: bool,
     affiliate_revision: Option<i64>,
 }
@@ -81,7 +81,7 @@ pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest
         );
         async move { statement.fetch_optional(&pool).await }
     };
-    // A retry after a lost connection could find its own new revision.
+    // After a lost connection, a retry could find the new revision of its own first attempt.
     let can_retry = if revisions.is_some() { is_contention } else { can_retry };
     let reviewed = company.write_in(&company.context.backend.queues.monitoring, can_retry, write).await?;
     let reviewed = reviewed.ok_or_else(|| Error::url_not_found(id))?;
@@ -94,7 +94,7 @@ pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest
     }
 }
 
-/// Whether the infractions are replaced: the mask names them, or a review without a mask has some.
+/// Returns whether the review replaces the infractions: the mask names them, or a review without a mask has some.
 fn writes_infractions(review: &UrlReview, mask: Option<&FieldMask>) -> bool {
     mask.map_or(!review.infractions.is_empty(), |mask| mask.paths.iter().any(|path| path == INFRACTIONS))
 }

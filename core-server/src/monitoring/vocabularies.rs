@@ -1,4 +1,4 @@
-//! Vocabularies, which are listed and extended with names of the company.
+//! Lists vocabularies, and adds a company's own names.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -19,15 +19,16 @@ use storage::{
     table::{Attribute, Composite},
 };
 
+/// Maximum number of a company's own names.
 const MAX_OWN_NAMES: i64 = 10_000;
 
 #[derive(Debug)]
 pub(super) struct NewName {
     vocabulary: Vocabulary,
     name: String,
-    /// The type of an infraction name, if it is a default type.
+    /// The ID of an infraction name's type, if it is a default type.
     parent_id: Option<i32>,
-    /// The type of an infraction name.
+    /// The name of an infraction name's type.
     parent_name: Option<String>,
 }
 
@@ -44,7 +45,7 @@ pub(super) static INPUT: LazyLock<Composite<NewName>> = LazyLock::new(|| {
 struct Added {
     id: Option<i32>,
     created: bool,
-    /// Whether the company may add another name.
+    /// Whether the company can add another name.
     fits: bool,
     type_found: bool,
 }
@@ -71,7 +72,7 @@ pub(super) async fn add(
             async move { add.fetch_all(&pool).await }
         });
         let added = added.await?;
-        // A type that another writer has just added may also be the type of another item.
+        // A type that another writer has just added may also be the type of other items.
         let are_types_known = !added.iter().any(|row| row.id.is_none() && row.fits && row.type_found);
         let is_known = |row: &Added| row.id.is_some() || !row.fits || !row.type_found && are_types_known;
         Ok(added.into_iter().map(|row| Some(row).filter(is_known)).collect())
@@ -86,7 +87,7 @@ pub(super) async fn add(
 
 fn outcome(added: Added, reported: &mut HashSet<i32>) -> Outcome {
     let (field, message) = match added.id {
-        // If two items have the same name, the first one reports that it was added.
+        // Only the first of several items with the same name reports the addition.
         Some(id) => return saved(id, added.created && reported.insert(id)),
         None if !added.type_found => {
             let message =
@@ -122,7 +123,7 @@ impl NewName {
         Self { vocabulary, name: entry.name.unwrap_or_default(), parent_id, parent_name }
     }
 
-    /// The ID of a default name.
+    /// Returns the ID, if this is a default name.
     fn default_id(&self) -> Option<i32> {
         let id = self.vocabulary.default_id(&self.name)?;
         let has_type = self.vocabulary == Vocabulary::InfractionName;
@@ -130,7 +131,7 @@ impl NewName {
     }
 }
 
-/// Every vocabulary, with the names that the company can use.
+/// Returns every vocabulary, with the names that the company can use.
 pub(super) async fn list(company: CompanyWriter<'_>) -> Result<Vec<VocabularyNames>, Error> {
     let names = company.read_names().await?;
     Ok(Vocabulary::all().map(|kind| entries(&names, kind)).collect())

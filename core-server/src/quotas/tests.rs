@@ -1,12 +1,12 @@
 use super::*;
 
 #[tokio::test]
-async fn companies_have_individual_limits_of_calls() {
+async fn company_call_limits_override_the_default() {
     let company_limits = vec!["1:in-flight=1".parse().unwrap()];
     let quotas = Quotas::new(&CoreSettings { company_limits, ..CoreSettings::default() }, 20);
     let _call = quotas.call(1).unwrap();
     assert_eq!(quotas.call(1).unwrap_err(), LimitReached::Company);
-    // Another company has the limits of all companies.
+    // Other companies have the default limits.
     let calls: Vec<_> = (0..).map_while(|_| quotas.call(2).ok()).collect();
     let streams: Vec<_> = (0..).map_while(|_| quotas.open_stream(2).ok()).collect();
     let watches: Vec<_> = (0..).map_while(|_| quotas.watch(2).ok()).collect();

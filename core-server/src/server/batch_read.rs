@@ -1,4 +1,4 @@
-//! `ReadService`: single reads of many callers in one call. Reads of one kind become one statement.
+//! `ReadService`: single reads from many callers in one call. Reads of the same kind share one statement.
 
 use std::{collections::HashSet, iter::repeat_n, pin::Pin, sync::Arc};
 
@@ -43,7 +43,7 @@ use storage::{
 pub(super) struct BatchReads {
     pipeline: Pipeline,
     backend: Arc<Backend>,
-    /// Shared by the batches with several invalid tokens.
+    /// Shared by all batches that have more than one invalid token.
     signatures: Arc<SignaturePermits>,
 }
 
@@ -58,7 +58,7 @@ impl BatchReads {
 struct Batch {
     service: BatchReads,
     authorizations: Vec<String>,
-    /// The header of the batch, and so of each read in it.
+    /// The batch's `CORES` header, which applies to each read.
     cores: Option<HeaderValue>,
     deadline: Instant,
 }
@@ -84,7 +84,7 @@ impl ReadService for BatchReads {
                 return Err(Error::invalid(Violations::one(field, message)).into());
             }
         }
-        // A token that no read names is not verified.
+        // Verifies only tokens that a read refers to.
         let named: HashSet<u32> = reads.iter().map(|read| read.authorization).collect();
         let named = named.into_iter().filter_map(|index| authorizations.get(index as usize).cloned());
         let tokens = Tokens::verify(Arc::clone(self.pipeline.access()), named.collect());
@@ -98,7 +98,7 @@ impl ReadService for BatchReads {
         }
         let responses = responses.map(Ok);
         if !is_proven {
-            // Anyone can send this batch, so the response waits as for a rejected call. The call first gives up its place in flight.
+            // Anyone can send this batch, so its response is delayed like a rejection. By then, the call is no longer in flight.
             let pipeline = self.pipeline.clone();
             let delayed = async move {
                 pipeline.quotas().rejections.delay(None).await;
@@ -107,17 +107,17 @@ impl ReadService for BatchReads {
             return Ok(streamed(delayed.flatten_stream().boxed(), deadline));
         }
         let mut responses = responses.boxed().peekable();
-        // Headers that are sent before a message cost both sides a wake-up.
+        // Sending the headers before the first message would cost both sides a wake-up.
         Pin::new(&mut responses).peek().await;
         Ok(streamed(responses.boxed(), deadline))
     }
 }
 
-/// Reads whose token was verified, with the result, and the others. Each read has its index in the batch.
+/// Reads with a verification result, and reads without one. Each read has its index in the batch.
 type SplitReads = (Vec<(u32, Read, Verified)>, Vec<(u32, Read)>);
 
 impl Batch {
-    /// Separates reads whose token was verified from the others.
+    /// Separates reads with a verification result from the others.
     fn split(&self, tokens: &Tokens, reads: impl IntoIterator<Item = (u32, Read)>) -> SplitReads {
         let (mut known, mut others) = (Vec::new(), Vec::new());
         for (index, read) in reads {
@@ -144,7 +144,7 @@ impl Batch {
         if others.is_empty() {
             return responses;
         }
-        // Reads whose key is known do not wait for other keys.
+        // Reads with known keys do not wait for unknown keys.
         let with_unknown_keys = async move {
             let _ = timeout_at(self.deadline, tokens.learn_keys(&self.service.signatures)).await;
             let (known, late) = self.split(&tokens, others);
@@ -154,7 +154,7 @@ impl Batch {
         stream::select(responses, with_unknown_keys.flatten_stream()).boxed()
     }
 
-    /// Returns the responses to reads: first to refused reads, then to the reads of each kind when they are complete.
+    /// Returns the responses to reads: rejections first, then each kind of read as it completes.
     fn respond(&self, reads: Vec<(u32, Read, Verified)>) -> BoxStream<'static, BatchReadResponse> {
         let BatchReads { pipeline, backend, .. } = &self.service;
         let (mut affiliates, mut urls, mut cases, mut refused) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -201,7 +201,7 @@ impl Batch {
     }
 }
 
-/// The responses to all reads of one kind. Large records come last, as memory becomes free for them.
+/// Returns the responses to all reads of one kind. Large records come last, as memory becomes available.
 async fn responses<T: Record>(
     source: Reads<T>,
     accepted: Vec<Accepted>,
@@ -220,7 +220,7 @@ async fn responses<T: Record>(
         if let Err(status) = &result
             && status.code() != Code::NotFound
         {
-            warn_limited!(request_id = read.request.id(), "a read failed: {}", status.message());
+            warn_limited!(request_id = read.request.id(), "read failed: {}", status.message());
         }
         response(read.index, read.call.record.caller.rate_limit.take(), result)
     };

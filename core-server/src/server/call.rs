@@ -1,4 +1,4 @@
-//! A call: what its path names, where it comes from, and its record in the access log, metrics and traces.
+//! A call: its operation, its origin, and its record in the access log, metrics and traces.
 
 use std::{
     net::SocketAddr,
@@ -32,7 +32,7 @@ pub(super) struct Arrival<'r> {
     pub(super) called: Called,
     pub(super) headers: &'r HeaderMap,
     pub(super) origin: Origin<'r>,
-    /// The result for its token, if the token was verified before.
+    /// The verification result of the token, if already known.
     pub(super) verified: Option<Verified>,
 }
 
@@ -44,10 +44,10 @@ pub(super) enum Origin<'r> {
     Gateway,
 }
 
-/// The health check. It has a response even when all connections or calls are in use.
+/// The health check, which responds even when all connections or calls are in use.
 pub(super) const HEALTH_CHECK: &str = "/grpc.health.v1.Health/Check";
 
-/// Operations of standard services, which the contract does not list.
+/// Operations of standard gRPC services, which the contract does not list.
 const STANDARD: [&str; 4] = [
     HEALTH_CHECK,
     "/grpc.health.v1.Health/Watch",
@@ -55,11 +55,11 @@ const STANDARD: [&str; 4] = [
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// What the path of a call names.
+/// The operation that a call's path names.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Called {
     Operation(&'static Operation),
-    /// An operation of a standard service, by its path. It has no data of any company.
+    /// An operation of a standard service, by path. Returns no company data.
     Standard(&'static str),
     Unknown,
 }
@@ -73,7 +73,7 @@ impl Called {
         }
     }
 
-    /// `package.Service/Operation`. Never a text from the client.
+    /// Returns `package.Service/Operation`, and never text from the client.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Operation(&Operation { path, .. }) | Self::Standard(path) => path.trim_start_matches('/'),
@@ -81,7 +81,7 @@ impl Called {
         }
     }
 
-    /// Who may call it. Without a token, an unknown operation is rejected like a known one.
+    /// Returns the authorization that the call needs. Without a token, unknown operations are rejected like known operations.
     pub(super) fn authorization(self) -> Authorization {
         match self {
             Self::Operation(operation) => operation.authorization,
@@ -94,12 +94,12 @@ impl Called {
         matches!(self, Self::Standard(HEALTH_CHECK))
     }
 
-    /// Whether it is an endless stream that needs no token.
+    /// Returns whether the call is an endless stream that needs no token.
     pub(super) fn is_open_to_all(self) -> bool {
         matches!(self, Self::Standard(_)) && !self.is_health_check()
     }
 
-    /// Whether it asks for the service's health, once or as a stream.
+    /// Returns whether the call asks for the service's health, once or as a stream.
     pub(super) fn is_health(self) -> bool {
         matches!(self, Self::Standard(path) if path.starts_with("/grpc.health."))
     }
@@ -116,8 +116,9 @@ impl Called {
         self.is(&Operation::WATCH_CHANGES)
     }
 
-    /// Returns how many items a call writes, from the length of its list. A call without a list writes one. Items of a stream are counted
-    /// as they arrive.
+    /// Returns how many items a call writes, given the length of its list.
+    ///
+    /// A call without a list writes one item. Stream items are counted as they arrive.
     pub(super) fn written(self, items: usize) -> usize {
         match self {
             Self::Operation(operation) if !operation.is_read && !operation.streams => items.max(1),
@@ -125,7 +126,7 @@ impl Called {
         }
     }
 
-    /// The queue for a call with this number of items. Each page of a stream enters a queue itself.
+    /// Returns the database work of a call with this number of items. Each page of a stream enters a queue separately.
     pub(super) fn work(self, items: usize) -> DatabaseWork {
         let Self::Operation(operation) = self else { return DatabaseWork::Coalesced };
         match operation.work {
@@ -149,17 +150,17 @@ static DURATIONS: LazyLock<Durations<(&'static str, Code)>> = LazyLock::new(|| {
     })
 });
 
-/// Records a call when it is dropped. Without a code, the call was cancelled.
+/// Records a call when dropped. If no code was set, the call was cancelled.
 pub(super) struct CallRecord {
     started: Instant,
     pub(super) called: Called,
     pub(super) caller: Caller,
     peer: Option<SocketAddr>,
-    /// Whether the access log has a line for the call. A gateway in this process logs its own calls.
+    /// Whether the access log has a line for the call. An in-process gateway logs its own calls.
     is_logged: bool,
     pub(super) request_id: Option<HeaderValue>,
     pub(super) code: Code,
-    /// The items that it writes.
+    /// The number of items that the call writes.
     pub(super) written: usize,
     usage: Arc<Usage>,
     pub(super) span: Span,
@@ -188,12 +189,12 @@ impl CallRecord {
         }
     }
 
-    /// The caller's company, once its token is verified.
+    /// Returns the caller's company, once the token is verified.
     pub(super) fn company_id(&self) -> Option<i64> {
         self.caller.token.as_ref().map(|token| token.company_id)
     }
 
-    /// The context of its statements.
+    /// Returns the context of the call's statements.
     pub(super) fn statement_context(&self) -> StatementContext {
         let (request_id, token) = (self.request_id.clone(), self.caller.token.clone());
         StatementContext { name: self.called.name(), request_id, token }
@@ -213,7 +214,7 @@ impl Drop for CallRecord {
         let duration = self.started.elapsed();
         DURATIONS.record((operation, code), duration);
         if let Some(company) = company {
-            // A gateway checks access before it rejects a request. Nothing was done for it, unless a limit was in the way.
+            // A gateway checks access before it rejects a request. A successful check does no other work, so it does not count.
             if !(called.is(&Operation::CHECK_ACCESS) && code == Code::Ok) {
                 self.usage.called(company, code, duration, self.written);
             }
@@ -245,7 +246,7 @@ impl Drop for CallRecord {
     }
 }
 
-/// Names a call in the log. A single read has no span, because its statement runs in a shared task.
+/// Returns a call's log span. A single read has no span, because its statement runs in a shared task.
 pub(super) fn log_span(arrival: &Arrival<'_>) -> tracing::Span {
     match arrival.headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()) {
         Some(id) if id.len() <= MAX_REQUEST_ID && !arrival.called.is_single_read() => {
@@ -255,7 +256,7 @@ pub(super) fn log_span(arrival: &Arrival<'_>) -> tracing::Span {
     }
 }
 
-/// Whether the service, not its caller, caused a code.
+/// Returns whether the service caused a code, rather than its caller.
 fn is_failure(code: Code) -> bool {
     matches!(
         code,

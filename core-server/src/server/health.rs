@@ -1,4 +1,4 @@
-//! `grpc.health.v1`: serving means that the database responds.
+//! `grpc.health.v1`: a core is serving while its database responds.
 
 use std::{collections::BTreeSet, convert::Infallible, sync::Arc};
 
@@ -33,13 +33,13 @@ pub(super) async fn watch(connections: Connections, reporter: HealthReporter, ta
     }
 }
 
-/// The names under which health is reported. All services depend on the same database.
+/// Returns the names under which health is reported. All services depend on the same database.
 pub(super) fn services() -> BTreeSet<&'static str> {
     let name = |operation: &'static Operation| operation.path.trim_start_matches('/').split('/').next();
     Operation::ALL.iter().filter_map(name).chain([""]).collect()
 }
 
-/// Responds for a core that cannot serve yet. Health checks report that nothing serves, and other calls get `UNAVAILABLE`.
+/// Returns a service for a core that cannot serve yet. Health checks report `NOT_SERVING`, and other calls get `UNAVAILABLE`.
 pub async fn unready<B>()
 -> impl Service<Request<B>, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + 'static
 where

@@ -1,4 +1,4 @@
-//! Calls from the network. They are checked before their message is read.
+//! Network calls, which are checked before their messages are read.
 
 use std::{
     convert::Infallible,
@@ -25,10 +25,10 @@ use super::{
 };
 use crate::quotas::{DatabaseWork, OPEN_STREAMS, Quotas};
 
-/// A request with one item is a long batch if it takes more bytes than this, encoded and decoded.
+/// Maximum memory of a request with one item, encoded and decoded, in bytes. A larger request counts as a long batch.
 const HEAVY_BYTES: usize = 1 << 20;
 
-/// The services for the network, behind the pipeline.
+/// The network services, behind the pipeline.
 #[derive(Clone)]
 pub struct NetworkService<S> {
     pipeline: Pipeline,
@@ -62,7 +62,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        // The clone that is ready makes the call.
+        // The service that was polled ready makes the call.
         let next = self.services.clone();
         let services = std::mem::replace(&mut self.services, next);
         Box::pin(serve(self.pipeline.clone(), services, request).map(Ok))
@@ -103,7 +103,7 @@ where
     response
 }
 
-/// Whether a client can repeat a call at no cost and without limit.
+/// Returns whether a client can repeat a call without cost or limit.
 fn is_repeatable(called: Called, company_id: Option<i64>, response: &HeaderMap) -> bool {
     if matches!(called, Called::Standard(_)) {
         return called.is_open_to_all();
@@ -139,11 +139,11 @@ where
             let content = (Body::new(body), Resources { memory: quotas.memory.reservation(None), stream }, false);
             return Ok(MeasuredMessage { content, written: 0, work: DatabaseWork::Coalesced, is_long: false });
         }
-        Called::Unknown => return Err(Error::new(Reason::UnknownPath, "There is no such operation.").into()),
+        Called::Unknown => return Err(Error::new(Reason::UnknownPath, "The operation does not exist.").into()),
     };
     let (body, measure, memory) = receive(pipeline, operation, body, company_id).await?;
     let work = match called.work(measure.items) {
-        // One item can also be large. A batch of reads has no company and has its own limits.
+        // A single item can also be large. A batch of reads has no company and has its own limits.
         DatabaseWork::Coalesced if memory.bytes() > HEAVY_BYTES => DatabaseWork::LongStatement,
         work => work,
     };
@@ -162,7 +162,7 @@ fn open_to_all(quotas: &Quotas) -> Result<OwnedSemaphorePermit, Error> {
     })
 }
 
-/// A response that holds its request's resources and its own memory until it is sent. Large messages are encoded off-thread.
+/// Returns a response that holds its request's resources and its own memory until sent. Large messages are encoded off-thread.
 fn with_resources(mut response: Response<Body>, resources: Resources, is_long_request: bool) -> Response<Body> {
     let own = response.extensions_mut().remove::<ResponseMemory>();
     let is_long = is_long_request || own.as_ref().is_some_and(|own| is_long(own.bytes()));
@@ -181,7 +181,7 @@ impl CallResponse for Response<Body> {
         self.headers_mut()
     }
 
-    /// Records the call until the end of its response. The code is in the head or in the trailers.
+    /// Records the call until the end of its response. The code is in the headers or trailers.
     fn record(mut self, mut record: CallRecord) -> Self {
         describe(record.called, self.headers_mut());
         match code(self.headers()) {

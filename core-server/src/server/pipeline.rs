@@ -1,14 +1,14 @@
-//! The steps of every call before its service, in one order. A call comes over the [network](super::network), from a gateway in this
-//! process ([`Middleware`]), or in a [batch of reads](super::batch_read):
+//! The steps of every call before its service, in a fixed order. A call arrives over the [network](super::network), from an in-process
+//! gateway ([`Middleware`]), or in a [batch of reads](super::batch_read):
 //!
-//! 1. *record*: first, so that refused calls are recorded. It ends with the last byte of the response.
-//! 2. *head*: whether this is a gRPC call. Its rejection says nothing about operations, callers or records.
-//! 3. *permit*: one of the calls in flight. An overloaded process verifies no signatures.
-//! 4. *access*: token, rate limit, scope. All later steps count by company.
-//! 5. *quota*: the company's calls in flight, before the call reserves memory or waits.
-//! 6. *deadline*: bounds all later steps, which may wait. They also end here if they panic.
-//! 7. *message*: received and measured, only for admitted callers. Its size determines the next step.
-//! 8. *work*: the permit of the company's work. Last, so that work with a permit never waits for a client.
+//! 1. *record*: records the call until the last byte of the response. Comes first, to include refused calls.
+//! 2. *head*: rejects anything but gRPC calls. The rejection reveals nothing about operations, callers or records.
+//! 3. *permit*: limits the calls in flight. An overloaded process verifies no signatures.
+//! 4. *access*: checks token, rate limit and scope. All later steps count by company.
+//! 5. *quota*: limits the company's calls in flight, before the call reserves memory or waits.
+//! 6. *deadline*: bounds all later steps, which can wait, and catches their panics.
+//! 7. *message*: receives and measures the message, only for admitted callers. Its size determines the next step.
+//! 8. *work*: waits for a permit for the company's work. Comes last, because work with a permit must never wait for a client.
 //!
 //! [`Pipeline::check`] performs steps 1 to 5, and [`Pipeline::serve`] the rest. A read in a batch passes only steps 1 to 5: its batch has a
 //! deadline and a message, and coalesced reads need no permit.
@@ -47,7 +47,7 @@ use storage::{deadline, statement_context::milliseconds};
 #[derive(Clone)]
 pub(crate) struct Pipeline(Arc<SharedPipeline>);
 
-/// Maximum sizes of one message, in bytes.
+/// Maximum sizes of a message, in bytes.
 #[derive(Clone, Copy)]
 pub(super) struct MessageLimits {
     pub(super) encoded: usize,
@@ -70,10 +70,10 @@ pub(super) struct Call {
     permits: Permits,
 }
 
-/// The permit of a call in flight, except of a health check, and the count of its company's calls in flight.
+/// The permit of a call in flight (except for health checks), and the count of its company's calls in flight.
 type Permits = (Option<OwnedSemaphorePermit>, Option<Count>);
 
-/// A call that has not passed the checks.
+/// A call that has failed the checks.
 pub(super) struct RefusedCall {
     pub(super) error: Error,
     pub(super) record: CallRecord,
@@ -81,10 +81,10 @@ pub(super) struct RefusedCall {
 
 pub(super) struct MeasuredMessage<M> {
     pub(super) content: M,
-    /// The items that it writes.
+    /// The number of items that the message writes.
     pub(super) written: usize,
     pub(super) work: DatabaseWork,
-    /// Whether receiving or serving it can keep a processor busy for long.
+    /// Whether receiving or serving the message can keep a processor busy for long.
     pub(super) is_long: bool,
 }
 
@@ -108,8 +108,10 @@ impl Pipeline {
         self.0.message
     }
 
-    /// Waits for the key of a call's token, if the key is unknown. The wait is long and has its own bound, so it comes before the call is
-    /// in flight. An overloaded process does not wait, because it would verify signatures.
+    /// Waits for the key of a call's token, if the key is unknown.
+    ///
+    /// The wait is long and has its own bound, so it comes before the call is in flight. An overloaded process skips the wait, because it
+    /// verifies no signatures.
     pub(super) async fn learn_key(&self, called: Called, headers: &HeaderMap) {
         let mut presented = headers.get_all(AUTHORIZATION).iter().map(HeaderValue::as_bytes);
         if let (Some(token), None) = (presented.next(), presented.next())
@@ -142,7 +144,7 @@ impl Pipeline {
         if let Origin::Network(method) = arrival.origin {
             protocol::check_head(method, arrival.headers)?;
         }
-        // Calls do not queue, so callers turn to another instance instead of waiting. An overloaded service still reports its health.
+        // Calls do not queue, so callers try another instance instead of waiting. An overloaded service still reports its health.
         let permit = (!called.is_health_check()).then(|| Arc::clone(in_flight).try_acquire_owned());
         let permit = permit.transpose().map_err(|_| Error::overloaded())?;
         access.check(called.authorization(), arrival.headers, arrival.verified.take(), &mut record.caller)?;
@@ -174,7 +176,7 @@ impl Pipeline {
                     record.span.set("compliance.queue_wait_ms", milliseconds(start.elapsed()));
                     permit
                 }
-                // A batch of reads, or a call of a standard service.
+                // A batch of reads, or a call to a standard service.
                 None => None,
             };
             Ok::<_, Status>(run_off_thread(service(content), is_long).await)
@@ -197,7 +199,7 @@ impl Pipeline {
     }
 }
 
-/// Calls of a gateway in this process.
+/// Handles calls from an in-process gateway.
 impl Middleware for Pipeline {
     async fn call<M, R, F>(
         &self,
@@ -211,7 +213,7 @@ impl Middleware for Pipeline {
         F: Future<Output = Result<Response<R>, Status>> + Send,
     {
         let called = Called::at(path);
-        // The gateway has verified the token already.
+        // The gateway has already verified the token.
         let verified = request.extensions_mut().remove::<VerifiedToken>().map(Ok);
         let headers = request.metadata().as_ref();
         let call = match self.check(Arrival { called, headers, origin: Origin::Gateway, verified }) {
@@ -244,7 +246,7 @@ impl RefusedCall {
 pub(super) trait CallResponse: Sized {
     fn rejection(status: Status) -> Self;
     fn headers_mut(&mut self) -> &mut HeaderMap;
-    /// Records the call to the end of its response.
+    /// Records the call until the end of its response.
     fn record(self, record: CallRecord) -> Self;
 
     fn finish(mut self, record: CallRecord) -> Self {
@@ -267,7 +269,7 @@ impl<R> CallResponse for Result<Response<R>, Status> {
         }
     }
 
-    /// The record of a stream ends when the stream begins. The gateway in this process records the rest.
+    /// Ends a stream's record when the stream begins. The in-process gateway records the rest.
     fn record(self, mut record: CallRecord) -> Self {
         record.code = self.as_ref().map_or_else(Status::code, |_| Code::Ok);
         self

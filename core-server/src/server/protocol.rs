@@ -1,4 +1,4 @@
-//! gRPC's rules for the head of a call, and the gRPC library's errors in the contract's form.
+//! gRPC's rules for the head of a call, and the translation of the gRPC library's errors to the contract.
 
 use compliance_api::{
     client::grpc_timeout,
@@ -20,7 +20,7 @@ const TIMEOUT: &str = "grpc-timeout";
 /// The encoding of uncompressed messages.
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
-/// Refuses a head that is not a supported gRPC call. The response is the same for every path, because this step comes before the token.
+/// Rejects a head that is not a supported gRPC call. The response is the same for every path, because tokens are checked later.
 pub(super) fn check_head(method: &Method, headers: &HeaderMap) -> Result<(), Error> {
     if method != Method::POST {
         let message = "Call operations with the HTTP method POST.";
@@ -41,7 +41,7 @@ pub(super) fn check_head(method: &Method, headers: &HeaderMap) -> Result<(), Err
     Ok(())
 }
 
-/// Whether a `content-type` is a type of protobuf messages.
+/// Returns whether a `content-type` denotes gRPC with protobuf messages.
 fn is_grpc(content_type: &[u8]) -> bool {
     let media_type = content_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     [&b"application/grpc"[..], b"application/grpc+proto"].iter().any(|known| media_type.eq_ignore_ascii_case(known))
@@ -63,8 +63,9 @@ pub(super) fn complete_rejection(reason: Reason, response: &mut Response<Body>) 
     *response.status_mut() = compliance_api::error::meaning(reason).http;
 }
 
-/// Replaces the gRPC library's errors with the contract's. `headers` are the head or the trailers of a response. Does not change successes
-/// or the service's own errors.
+/// Replaces the gRPC library's errors with the contract's errors. `headers` are a response's headers or trailers.
+///
+/// Does not change successes or the service's own errors.
 pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
     let Some(code) = code(headers) else { return };
     if matches!(code, Code::Ok | Code::Cancelled) || headers.contains_key(Status::GRPC_STATUS_DETAILS) {
@@ -75,12 +76,12 @@ pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
         Code::OutOfRange | Code::ResourceExhausted if is_standard => {
             Error::new(Reason::BodyTooLarge, "The request message is too large.")
         }
-        // The pipeline has measured the request, so it must be the response that is too large.
+        // The pipeline has measured the request, so the response must be too large.
         Code::OutOfRange | Code::ResourceExhausted => Error::new(Reason::BodyTooLarge, RESPONSE_TOO_LARGE),
         Code::NotFound if is_standard => {
             Error::new(Reason::ReferenceNotFound, "The service or symbol that the request names does not exist.")
         }
-        // The library decodes health and reflection, which have no other reason to fail.
+        // The library decodes health and reflection requests, which have no other reason to fail.
         Code::Internal | Code::Unknown | Code::InvalidArgument if is_standard => malformed(MALFORMED),
         _ => {
             let error = headers.get(Status::GRPC_MESSAGE).and_then(|message| message.to_str().ok());
@@ -96,7 +97,7 @@ pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
     }
 }
 
-/// The code in headers or trailers.
+/// Returns the gRPC code in headers or trailers.
 pub(super) fn code(headers: &HeaderMap) -> Option<Code> {
     headers.get(Status::GRPC_STATUS).map(|status| Code::from_bytes(status.as_bytes()))
 }
@@ -105,7 +106,7 @@ pub(super) fn code(headers: &HeaderMap) -> Option<Code> {
 pub(super) const RESPONSE_TOO_LARGE: &str = "The response message is too large. Please request fewer records.";
 const MALFORMED: &str = "The body must be a valid message of the operation.";
 
-/// The error for a malformed body.
+/// Returns the error for a malformed body.
 pub(super) fn malformed(message: &str) -> Error {
     Error::invalid(Violations::one("body", message))
 }
@@ -115,7 +116,7 @@ mod tests {
     use super::is_grpc;
 
     #[test]
-    fn content_types_of_calls() {
+    fn only_protobuf_grpc_content_types_are_accepted() {
         for known in ["application/grpc", "application/grpc+proto", "Application/GRPC", "application/grpc; x=y"] {
             assert!(is_grpc(known.as_bytes()), "{known}");
         }

@@ -1,4 +1,4 @@
-//! Receives requests from the network. Messages are measured before they are decoded.
+//! Receives network requests, and measures their messages before they are decoded.
 
 use admission::{MEMORY_WAIT, Reservation, SMALL};
 use bytes::{Bytes, BytesMut};
@@ -21,12 +21,12 @@ use super::{
 /// Maximum sizes of a batch of reads.
 const BATCH_READ: MessageLimits = MessageLimits { encoded: 4 << 20, decoded: 8 << 20 };
 
-/// Size of a message's flag and length, in bytes.
+/// Size of a message header (flag and length), in bytes.
 const HEADER: usize = 5;
 
-/// Receives an operation's request: its body, its size, and its memory until the response is sent.
+/// Receives a request. Returns its body, its size, and the memory that it holds until the response is sent.
 ///
-/// A single message is read whole. The messages of a stream are measured one by one as the service reads them.
+/// Reads a single message whole. Stream messages are measured one by one as the service reads them.
 pub(super) async fn receive<B>(
     pipeline: &Pipeline,
     operation: &'static Operation,
@@ -44,7 +44,7 @@ where
     if operation.streams {
         let memory = messages.memory.empty();
         let messages = stream::try_unfold(messages, move |mut messages| async move {
-            // The service reads the next message after it has saved the last one.
+            // The service reads the next message only after it has saved the previous one.
             messages.memory = messages.memory.empty();
             let next = messages.next().await?;
             if let (Some((_, measure)), Some(company)) = (&next, company) {
@@ -84,7 +84,7 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
             }
             let Some(frame) = self.body.frame().await else { break };
             if let Ok(data) = frame.map_err(broken)?.into_data() {
-                // Small messages arrive whole, and are not copied.
+                // Small messages arrive whole and need no copy.
                 if self.buffer.is_empty() {
                     self.buffer = data.into();
                 } else {
@@ -101,7 +101,7 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
         if self.buffer.is_empty() { Ok(None) } else { Err(malformed("The request's message is incomplete.").into()) }
     }
 
-    /// Refuses data after the message. Most requests end with their message, and do not wait here.
+    /// Rejects data after the message. Most requests end with their message and do not wait here.
     async fn end(&mut self) -> Result<(), Status> {
         loop {
             if !self.buffer.is_empty() {
@@ -117,7 +117,7 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
         }
     }
 
-    /// The length of the next message with its header, once the header has arrived.
+    /// Returns the length of the next message with its header, once the header has arrived.
     fn length(&mut self) -> Result<Option<usize>, Error> {
         let Some(&[flag, a, b, c, d]) = self.buffer.first_chunk::<HEADER>() else { return Ok(None) };
         if flag > 0 {
@@ -134,7 +134,7 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
     async fn measure(&mut self, message: &Bytes) -> Result<Measure, Error> {
         let scan = || measure(self.operation.request, &message[HEADER..], self.limits.decoded);
         let measure = admission::compute(message.len(), scan)?;
-        // The transport has a copy of the message while it decodes it, and a growing list is copied.
+        // The transport holds a copy of the message while decoding it, and growing lists are copied.
         let bytes = message.len() * 2 + measure.bytes + measure.bytes / 2;
         if bytes > SMALL
             && let Err(error) = self.grow_to(bytes, message)
@@ -149,12 +149,12 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
 
     /// Reserves `bytes` in total for a message that has partly arrived.
     ///
-    /// Anyone can exhaust the memory for requests without a company. In that case, a batch of reads uses the memory of a company for which
-    /// it has a valid token.
+    /// Anyone can exhaust the memory for requests without a company. A batch of reads then uses the memory of a company for which it has a
+    /// valid token.
     fn grow_to(&mut self, bytes: usize, arrived: &[u8]) -> Result<(), Error> {
         let Err(limit) = self.memory.grow_to(bytes) else { return Ok(()) };
         if self.operation.path != Operation::BATCH_READ.path && !self.memory.can_reach(bytes) {
-            // A retry never succeeds.
+            // Retrying cannot help.
             return Err(Error::body_too_large());
         }
         if self.operation.path == Operation::BATCH_READ.path {
@@ -170,7 +170,7 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
         memory.grow(bytes).is_ok().then_some(memory)
     }
 
-    /// The companies of a batch's valid tokens. At most one signature is verified, as for any other call.
+    /// Returns the companies of a batch's valid tokens. Verifies at most one signature, as for any other call.
     fn companies(&self, arrived: &[u8]) -> impl Iterator<Item = i64> {
         let access = self.pipeline.access();
         let tokens = authorizations(arrived.get(HEADER..).unwrap_or_default()).take(MAX_READS).enumerate();
@@ -182,7 +182,7 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
     }
 }
 
-/// The `authorization` values at the beginning of an encoded batch of reads, as far as they have arrived.
+/// Returns the `authorization` values at the start of an encoded batch of reads, as far as they have arrived.
 fn authorizations(mut message: &[u8]) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         let (1, WireType::LengthDelimited) = decode_key(&mut message).ok()? else { return None };
@@ -193,7 +193,7 @@ fn authorizations(mut message: &[u8]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The status of a request whose body has not arrived. A client that has cancelled its call does not read it.
+/// Returns the status of a request whose body did not arrive. A client that has cancelled its call does not read the status.
 fn broken(error: impl Into<tonic::codegen::StdError>) -> Status {
     let status = Status::from_error(error.into());
     if status.code() == Code::Cancelled { status } else { malformed("The request's message is incomplete.").into() }

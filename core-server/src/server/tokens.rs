@@ -1,7 +1,7 @@
 //! The tokens of a batch of reads. Anyone can send a batch with many invalid tokens.
 //!
-//! Verifying a signature takes about as long as a read. So a batch may fail once, as any call does. After that, its other signatures wait
-//! for a permit that all such batches share: its holder verifies a few signatures, and then pauses. Tokens that were verified before never
+//! Verifying a signature takes about as long as a read. A batch can therefore fail once, like any call. After that, its other signatures
+//! wait for a permit that all such batches share: the holder verifies a few signatures, and then pauses. Previously verified tokens never
 //! wait. Every token has its own result, because a gateway with other keys than the core sends valid and invalid tokens together.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -11,10 +11,10 @@ use tokio::{sync::Semaphore, time::sleep};
 
 use crate::access::{AccessPolicy, Verified};
 
-/// Tokens of a batch that can be invalid before its other tokens wait for a permit.
+/// Number of invalid tokens after which a batch's other tokens wait for a permit.
 const FAILURES: usize = 1;
-/// Invalid tokens per permit. With the pause, batches without a valid token verify at most 800 signatures a second together,
-/// and so do the other batches.
+/// Number of invalid tokens per permit. With the pause, all batches without a valid token together verify at most 800 signatures a second,
+/// and so do all other batches.
 const FAILURES_PER_PERMIT: usize = 16;
 const PAUSE: Duration = Duration::from_millis(20);
 /// With more signatures than this, verification moves to another thread.
@@ -36,18 +36,18 @@ impl SignaturePermits {
 pub(super) struct Tokens {
     policy: Arc<AccessPolicy>,
     known: HashMap<String, Verified>,
-    /// Tokens without a result, in reverse order.
+    /// Tokens without a result, from last to first.
     left: Vec<String>,
-    /// Tokens whose key is unknown until the key sets are loaded again.
+    /// Tokens whose keys are unknown until the key sets are reloaded.
     with_unknown_keys: Vec<String>,
     has_learned: bool,
 }
 
 impl Tokens {
-    /// Verifies tokens up to the first invalid ones.
+    /// Verifies tokens up to the first invalid token.
     pub(super) fn verify(policy: Arc<AccessPolicy>, authorizations: Vec<String>) -> Self {
         let bytes = authorizations.iter().map(String::len).sum();
-        // Finding tokens that were verified before requires a hash of each.
+        // Looking up previously verified tokens requires a hash of each token.
         let mut tokens = compute(bytes, || Self::cached(policy, authorizations));
         if tokens.left.len() > FEW_SIGNATURES {
             off_thread(|| tokens.verify_until(FAILURES));
@@ -83,10 +83,10 @@ impl Tokens {
         }
     }
 
-    /// Waits until the key sets are loaded again, and verifies the tokens that need them.
+    /// Waits until the key sets are reloaded, and verifies the tokens that need them.
     pub(super) async fn learn_keys(&mut self, permits: &SignaturePermits) {
         if let Some(first) = self.with_unknown_keys.first() {
-            // One load fetches the keys of all tokens.
+            // One reload fetches the keys of all tokens.
             self.policy.learn_key(first.as_bytes()).await;
             self.has_learned = true;
             self.left.append(&mut self.with_unknown_keys);
@@ -98,12 +98,12 @@ impl Tokens {
         !self.left.is_empty()
     }
 
-    /// Whether any token is valid. If none is, the batch can come from anyone.
+    /// Returns whether any token is valid. Otherwise, anyone could have sent the batch.
     pub(super) fn has_valid(&self) -> bool {
         self.known.values().any(Result::is_ok)
     }
 
-    /// The result for a token, if there is one already.
+    /// Returns the result for a token, if already known.
     pub(super) fn get(&self, authorization: &str) -> Option<&Verified> {
         self.known.get(authorization)
     }
@@ -155,11 +155,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn messages_of_invalid_tokens_verify_few_signatures() {
+    async fn batches_of_invalid_tokens_are_throttled() {
         let (policy, permits) = (policy().await, SignaturePermits::new());
         let message = || Tokens::verify(Arc::clone(&policy), invalid(1000).collect());
-        assert_eq!(message().known.len(), 1, "a message whose caller leaves");
-        // Four callers at the same time, for a second.
+        assert_eq!(message().known.len(), 1, "only the first token is verified before the wait");
+        // Four concurrent callers, for a second.
         let mut messages = [(); 4].map(|()| message());
         assert!(messages.iter().all(|tokens| tokens.has_left() && !tokens.has_valid()));
         let verifying = join_all(messages.iter_mut().map(|tokens| tokens.verify_rest(&permits)));
@@ -175,8 +175,8 @@ mod tests {
         assert!(policy.verify(&cached).is_ok());
         let all: Vec<String> = invalid(50).chain((1..=50).map(valid)).chain([cached.clone()]).collect();
         let mut tokens = Tokens::cached(Arc::clone(&policy), [all.clone(), all.clone()].concat());
-        assert_eq!((tokens.known.len(), tokens.left.len()), (1, 100), "each is verified once");
-        assert!(tokens.get(&cached).is_some_and(Result::is_ok), "it waits for nothing");
+        assert_eq!((tokens.known.len(), tokens.left.len()), (1, 100), "repeated tokens are verified once");
+        assert!(tokens.get(&cached).is_some_and(Result::is_ok), "the cached token does not wait");
         let started = Instant::now();
         tokens.verify_rest(&SignaturePermits::new()).await;
         for token in &all {

@@ -1,4 +1,4 @@
-//! Adds URLs: one statement for a whole request, or for many requests with few URLs.
+//! Adds URLs with one statement per request, or with one statement for many small requests.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -18,7 +18,7 @@ use storage::{
 use super::identity::identity;
 use crate::backend::Backend;
 
-/// A request with more URLs gets its own statement.
+/// Maximum number of URLs in a small request. Larger requests get their own statement.
 pub const FEW_URLS: usize = 8;
 
 /// A URL to add, as sent.
@@ -33,7 +33,7 @@ pub(crate) const KNOWN: (&str, &str) = (include_str!("known.sql"), "bigint, byte
 /// The statement that adds URLs, with its parameter types.
 pub(crate) const ADD: (&str, &str) = (include_str!("add.sql"), "bigint[], text[], bytea[], text[], text[]");
 
-/// Adds checked URLs. Returns a result for each, in order.
+/// Adds validated URLs. Returns a result for each, in order.
 pub(super) async fn add(
     backend: &Backend,
     few: &Writes<AddFew>,
@@ -55,7 +55,7 @@ pub(super) async fn add(
     Ok(ids.into_iter().map(|id| result(id.is_some(), id)).collect())
 }
 
-/// Returns the results of adding checked URLs, without adding them.
+/// Returns the results that [`add`] would return, without adding URLs.
 pub(super) async fn validate(
     pool: &Connections,
     company_id: i64,
@@ -76,7 +76,9 @@ fn new(urls: Vec<UrlInput>) -> Result<Vec<NewUrl>, Error> {
     urls.ok_or_else(Error::internal)
 }
 
-/// Inserts URLs, each with its company. Returns the ID of each new URL. `writers` has one writer for each URL, or one for all.
+/// Returns a query that inserts URLs, each with its company, and returns the ID of each new URL.
+///
+/// `writers` has one writer per URL, or one writer for all.
 fn insert(urls: &[(i64, &NewUrl)], writers: &[String]) -> QueryScalar<'static, Postgres, Option<i64>, PgArguments> {
     let companies: Vec<i64> = urls.iter().map(|(company_id, _)| *company_id).collect();
     let texts: Vec<&str> = urls.iter().map(|(_, new)| new.url.as_str()).collect();
@@ -94,7 +96,7 @@ fn result(is_new: bool, url_id: Option<i64>) -> UrlResult {
     UrlResult { code: code.into(), url_id, msg: msg.to_owned() }
 }
 
-/// Adds the URLs of requests with few URLs. Concurrent requests of all companies become one statement.
+/// Adds the URLs of small requests. Concurrent requests of all companies share one statement.
 pub(crate) struct AddFew;
 
 pub(crate) struct FewUrls {
@@ -105,7 +107,7 @@ pub(crate) struct FewUrls {
 impl Write for AddFew {
     type Item = FewUrls;
     type Written = Vec<Option<i64>>;
-    /// Needs no key: if two URLs are equal, only the first is added, even if both are in one statement.
+    /// Needs no key: if a statement contains a URL twice, it adds only the first one.
     type Key = ();
     const NAME: &'static str = "writes of URLs";
 

@@ -1,7 +1,7 @@
-//! A page of URLs of any size as a stream: the rows of one statement, and so of one snapshot.
+//! Streams a page of URLs of any size, from one statement and therefore one snapshot.
 //!
-//! The service reads rows ahead while memory allows, so most pages release their connection before the reader has finished. A page
-//! that cannot continue ends with an error, because the rest would come from another snapshot.
+//! The service reads rows ahead while memory allows, so most pages release their connection before the reader finishes. A page that cannot
+//! continue ends with an error, because the rest would come from another snapshot.
 
 use std::{
     sync::{
@@ -41,7 +41,7 @@ use storage::{
 /// Maximum read-ahead, in KiB.
 const READ_AHEAD: usize = 16 << 10;
 const KIB: usize = 1 << 10;
-/// How long a page waits for its reader and for memory: each time, and in total while other pages wait for a permit.
+/// How long a page waits for its reader and for memory: per wait, or in total while other pages wait for a permit.
 const PAGE_STALLED: Duration = Duration::from_secs(30);
 
 pub(super) struct LargePage {
@@ -50,31 +50,31 @@ pub(super) struct LargePage {
     pub(super) request: ListComplianceUrlsRequest,
 }
 
-/// Sends one record per message, or only the total if the page is empty. A message holds its memory, and its part of the read-ahead.
+/// Sends one record per message, or only the total if the page is empty. A message holds its memory and its share of the read-ahead.
 type Sender = Messages<StreamComplianceUrlsResponse, (Reservation, OwnedSemaphorePermit)>;
 
 impl LargePage {
-    /// Responds with the page. Rejects a company that has too many open streams.
+    /// Responds with the page. Fails if the company has too many open streams.
     pub(super) fn stream(self, deadline: Instant) -> Result<Response<BoxStream<StreamComplianceUrlsResponse>>, Error> {
         let open = self.backend.quotas.open_stream(self.company_id)?;
         Ok(message_streams::respond(open, deadline, async move |sender| self.send(&sender).await))
     }
 
-    /// Reads the page, and sends its records. If nothing was sent yet, the page may be read again.
+    /// Reads the page and sends its records. Until the first record is sent, a failed read can be retried.
     async fn send(&self, sender: &Sender) -> Result<(), Error> {
         let statement = STATEMENTS.statement(&self.request)?;
         let _permit = self.backend.quotas.large_pages.enter(self.company_id).await?;
-        // The part of a record that arrives before its size is known.
+        // Memory for the part of a record that arrives before its size is known.
         let mut arriving = self.backend.quotas.memory.reservation(Some(self.company_id));
         arriving.wait_to_grow(PART, MEMORY_WAIT).await?;
         let has_sent = AtomicBool::new(false);
-        // Only the first row waits for the database. The others wait for the reader.
+        // Only the first row waits for the database. Later rows wait for the reader.
         let watch = Mutex::new(Some(Watch::start()));
         let read = async |pool: Connections| {
             let (row_sender, rows) = mpsc::channel(1);
             let query = STATEMENTS.query(statement, self.company_id, &self.request);
             let fetching = async {
-                // Dropped at the end, which ends `rows`.
+                // Dropping the sender at the end also ends `rows`.
                 let row_sender = row_sender;
                 let pass_on = |row| {
                     drop(watch.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -91,7 +91,7 @@ impl LargePage {
         database::retried(&self.backend.pool, read).await.map_err(from_database)?
     }
 
-    /// Sends each row, once there is memory for it.
+    /// Sends each row once memory for it is available.
     async fn send_rows(
         &self,
         mut rows: mpsc::Receiver<PgRow>,
@@ -122,7 +122,7 @@ impl LargePage {
         Ok(())
     }
 
-    /// Decodes a row. `reader` comes from the first row, whose message has the total.
+    /// Decodes a row. The first row creates the `reader`, and its message has the total.
     fn message(
         &self,
         row: &PgRow,

@@ -1,6 +1,6 @@
-//! Reads: one URL by ID (coalesced), many by ID, pages of the list, and a search.
+//! Reads URLs: one by ID (coalesced), many by ID, as list pages, and by search.
 //!
-//! A row has a URL's columns, its affiliate's names, and its infractions.
+//! A row contains a URL's columns, its affiliate's names, and its infractions.
 
 use std::sync::LazyLock;
 
@@ -43,7 +43,7 @@ pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
     filters: &[
         Filter {
             column: "incident_status_id",
-            // An ID out of range matches nothing.
+            // IDs out of range match nothing.
             value: Value::Integer(|request| request.incident_status_id.map(|id| i32::try_from(id).unwrap_or(-1))),
         },
         Filter { column: "disabled", value: Value::Boolean(|request| request.disabled) },
@@ -63,7 +63,7 @@ pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
     comparison: Some(COMPARISON),
 };
 
-/// Infractions by the day on which they were recorded.
+/// Filters by the day on which infractions were recorded.
 const COMPARISON: Comparison<ListComplianceUrlsRequest> = Comparison {
     conditions: || fill(include_str!("conditions.sql"), &[]),
     columns: &[],
@@ -76,7 +76,7 @@ const COMPARISON: Comparison<ListComplianceUrlsRequest> = Comparison {
 
 pub(crate) static STATEMENTS: LazyLock<Statements<ListComplianceUrlsRequest>> = LazyLock::new(|| Statements::of(&LIST));
 
-/// The filters of a request for the whole list.
+/// Returns the filters of a request for the whole list.
 pub(super) fn filters(request: ListAllComplianceUrlsRequest) -> ListComplianceUrlsRequest {
     ListComplianceUrlsRequest {
         incident_status_id: request.incident_status_id,
@@ -137,12 +137,12 @@ static SEARCH: LazyLock<&'static str> = LazyLock::new(|| {
     fill(include_str!("search.sql"), &[("record", &record)]).leak()
 });
 
-/// The statement, with its parameter types.
+/// Returns the search statement, with its parameter types.
 pub(crate) fn search_statement() -> (&'static str, &'static str) {
     (*SEARCH, "bigint, text[], bigint, bigint, bytea")
 }
 
-/// Returns exact matches of a text, then the newest URLs that contain its words.
+/// Returns exact matches first, then the newest URLs that contain the words.
 pub(super) async fn search(
     source: Source,
     request: &SearchComplianceUrlsRequest,
@@ -154,7 +154,7 @@ pub(super) async fn search(
     read_records(source, query, read).await
 }
 
-/// A query for a form of a URL.
+/// Returns a query that reads a URL in the form `R`.
 pub(crate) fn query<R: Record>(place: &Place) -> String {
     let columns = selection::<R>(place.company, &[("compliance_urls", "u"), ("affiliates", "a")], &[]);
     let [own_type, own_name] = own_names(place.company);
@@ -167,7 +167,7 @@ pub(super) fn read(reader: &Reader<ComplianceUrl>, row: &PgRow) -> Result<Compli
     Ok(ComplianceUrl { infractions: infractions(row)?, ..reader.read(row)? })
 }
 
-/// Reads the infractions of a row of [`query`].
+/// Reads the infractions in a row of [`query`].
 pub(crate) fn infractions(row: &PgRow) -> Result<Vec<Infraction>, sqlx::Error> {
     let dates = row.try_get::<Option<Vec<ValidTimestamp>>, _>("infraction_dates")?.unwrap_or_default();
     let infractions = read_infractions(row)?.zip(dates);

@@ -1,32 +1,32 @@
-//! Endpoint addresses: which of them cores connect to, and how cores look up names.
+//! Endpoint addresses: which addresses cores connect to, and how cores resolve names.
 
 use std::{io, net::IpAddr};
 
 use hickory_resolver::{ResolverBuilder, TokioResolver};
 use ipnet::IpNet;
 
-/// Reasons why a name has no address, for the endpoint's owner.
+/// Reasons why a name has no address, as shown to the endpoint's owner.
 const UNKNOWN: &str = "the host has no address";
 const UNANSWERED: &str = "the host's name servers did not respond";
 
-/// Looks up the addresses of a name.
+/// Resolves a name to its addresses.
 ///
-/// Each lookup reads `/etc/hosts` and `/etc/resolv.conf`, and has its own connections. So a silent name server neither delays other lookups
-/// nor blocks a thread, and a lookup ends when nobody waits for it.
+/// Each lookup reads `/etc/hosts` and `/etc/resolv.conf`, and has its own connections. A silent name server neither delays other lookups
+/// nor blocks a thread. A lookup ends when nobody waits for it.
 pub(super) async fn look_up(name: &str) -> io::Result<Vec<IpAddr>> {
     let resolver = TokioResolver::builder_tokio().and_then(ResolverBuilder::build).map_err(io::Error::other)?;
     match resolver.lookup_ip(name).await {
         Ok(found) => Ok(found.iter().collect()),
         Err(error) if error.is_no_records_found() => Err(io::Error::new(io::ErrorKind::NotFound, UNKNOWN)),
         Err(error) => {
-            tracing::debug!(%error, name, "a name was not resolved");
+            tracing::debug!(%error, name, "cannot resolve a name");
             Err(io::Error::other(UNANSWERED))
         }
     }
 }
 
 /// Networks within IPv4 and [`PUBLIC_V6`] that are not on the internet: IANA's special-purpose registries, multicast, and IPv6 addresses
-/// that lead to IPv4.
+/// that map to IPv4.
 const SPECIAL: &str = "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 \
     192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 \
     224.0.0.0/3 2001::/23 2001:db8::/32 2002::/16 3fff::/20";
@@ -47,7 +47,7 @@ impl Networks {
     }
 
     pub(super) fn allow(&self, address: IpAddr) -> bool {
-        // An IPv6 address can contain an IPv4 address.
+        // An IPv6 address can embed an IPv4 address.
         let address = address.to_canonical();
         let is_in = |networks: &[IpNet]| networks.iter().any(|network| network.contains(&address));
         is_in(&self.allowed) || (address.is_ipv4() || is_in(&self.public_v6)) && !is_in(&self.special)
@@ -59,7 +59,7 @@ mod tests {
     use super::{Networks, SPECIAL};
 
     #[test]
-    fn only_public_and_allowed_addresses_are_connected_to() {
+    fn only_public_and_allowed_addresses_are_accepted() {
         let networks = Networks::new(&["10.1.0.0/16".parse().unwrap(), "fd00::/8".parse().unwrap()]);
         assert_eq!(networks.special.len(), SPECIAL.split(' ').count());
         let allow = |address: &str| networks.allow(address.parse().unwrap());

@@ -1,6 +1,6 @@
-//! Delivers changes. A core leases a webhook, sends the changes after its position in one message, and moves the position once the endpoint
-//! has accepted the message. A failed message is sent again with the same changes, because the row stores its end. The repeated message
-//! lacks only erased data. Only a message that is too large for the endpoint is replaced with a smaller one.
+//! Delivers changes. A core leases a webhook, sends the changes after its position in one message, and advances the position once the
+//! endpoint has accepted the message. A failed message is retried with the same changes, except for erased data, because the row stores the
+//! message's end. Only a message that is too large for the endpoint is replaced with a smaller one.
 
 use std::{
     sync::Arc,
@@ -24,34 +24,34 @@ use super::{
 };
 use crate::{backend::Backend, changes, lists::Source};
 
-/// Messages to one webhook before another webhook is served.
+/// Maximum number of messages to a webhook before other webhooks are served.
 const WEBHOOK_MESSAGES: usize = 16;
-/// After this time, a webhook with more messages waits for other webhooks.
+/// Time after which a webhook with more messages waits for other webhooks.
 const WEBHOOK_TURN: Duration = Duration::from_millis(500);
 /// Maximum number of changes in a message.
 const WEBHOOK_CHANGES: i64 = 100;
-/// Maximum size of their rows, in bytes. The first change is always sent.
+/// Maximum size of a message's change rows, in bytes. The first change is always sent.
 const WEBHOOK_BYTES: usize = 1 << 20;
 /// How long a core leases a webhook: longer than an attempt and its statements take. If a core crashes, the next attempt waits this long.
 const WEBHOOK_LEASE: Duration = Duration::from_mins(1);
-/// Maximum wait after the first failure. It doubles with each further failure.
+/// Maximum wait after the first failure. Doubles with each further failure.
 const WEBHOOK_BACKOFF: Duration = Duration::from_secs(10);
 /// Maximum wait after any failure.
 const WEBHOOK_LONGEST_BACKOFF: Duration = Duration::from_hours(4);
-/// An attempt that is scheduled later was stored while the clock was ahead, and is due.
+/// Maximum time until a scheduled attempt. A later attempt was stored while the clock was ahead, and is due.
 pub(super) const WEBHOOK_LONGEST_WAIT: Duration = Duration::from_hours(8);
-/// A lease that ends later was stored while the clock was ahead, and has ended.
+/// Maximum time until a lease ends. A longer lease was stored while the clock was ahead, and has ended.
 pub(super) const WEBHOOK_LONGEST_LEASE: Duration = Duration::from_mins(2);
 /// How long a webhook can fail before the service disables it.
 const WEBHOOK_GIVE_UP: Duration = Duration::from_hours(72);
-/// Maximum number of entries of a webhook's log.
+/// Maximum number of entries in a webhook's log.
 const WEBHOOK_LOG: i64 = 1000;
 
 pub(super) const DELIVERIES: &str = "compliance_webhook_deliveries_total";
 
 type Statement = Query<'static, Postgres, PgArguments>;
 
-/// The delivery to one webhook.
+/// A delivery to one webhook.
 pub(super) struct Delivery {
     pub(super) backend: Arc<Backend>,
     pub(super) sender: Sender,
@@ -73,7 +73,7 @@ impl Delivery {
         }
     }
 
-    /// Delivers one message. Returns whether the position has moved.
+    /// Delivers one message. Returns whether the position has advanced.
     async fn deliver_one(&self) -> Result<bool, Error> {
         let start = Instant::now();
         let Some(endpoint) = self.claim().await? else { return Ok(false) };
@@ -83,20 +83,20 @@ impl Delivery {
             types: endpoint.types.clone(),
             limit: Some(WEBHOOK_CHANGES),
         };
-        // A message is not shortened once it has been sent.
+        // A message that was already sent is not shortened.
         let most = if endpoint.message_to.is_some() { WEBHOOK_BYTES * 2 } else { WEBHOOK_BYTES };
         let source = Source { most, ..self.backend.source(self.company_id) };
         let ((mut page, _), _memory) = changes::read(source, &request).await?;
-        // Only audits show writers, whatever scopes the endpoint's creator had.
+        // Only audits show writers, regardless of the scopes of the endpoint's creator.
         page.changes.iter_mut().for_each(changes::hide_writer);
         let pass = |position, is_dropped: bool| self.store(self.leased(PASS, endpoint, position).bind(is_dropped));
         if page.dropped_position > endpoint.position {
-            // The next message begins there, and its `after` says so.
+            // The next message begins there, as its `after` shows.
             return pass(page.dropped_position, true).await;
         }
         if let Some(end) = endpoint.message_to {
             if page.position < end {
-                // There is not enough memory for the message now.
+                // Not enough memory is available for the message.
                 return Ok(false);
             }
             page.changes.retain(|change| change.position <= end);
@@ -112,7 +112,7 @@ impl Delivery {
             return Ok(false);
         }
         if start.elapsed() + WEBHOOK_TIMEOUT > WEBHOOK_LEASE {
-            // Another core can lease the webhook before the attempt ends.
+            // Another core could lease the webhook before the attempt ends.
             return Ok(false);
         }
         self.send(endpoint, position, &page.changes).await
@@ -125,18 +125,18 @@ impl Delivery {
         claim.fetch_optional(&self.backend.pool).await.map_err(from_database)
     }
 
-    /// A statement about a message of a webhook that this core has leased. `position` is the end of the message.
+    /// Binds a statement about a message of the leased webhook. `position` is the end of the message.
     fn leased(&self, statement: &'static str, endpoint: &Endpoint, position: i64) -> Statement {
         let query = sqlx::query(statement).bind(self.company_id).bind(self.id).bind(endpoint.leased_until());
         query.bind(endpoint.message_id.clone()).bind(position)
     }
 
-    /// Runs a statement for a lease. Returns false if the webhook has changed since.
+    /// Runs a statement for a lease. Returns `false` if the webhook has changed since.
     async fn store(&self, statement: Statement) -> Result<bool, Error> {
         Ok(statement.fetch_optional(&self.backend.pool).await.map_err(from_database)?.is_some())
     }
 
-    /// The first position that a restore skipped between the two.
+    /// Returns the first position that a restore skipped between the two, if any.
     async fn restored(&self, after: i64, position: i64) -> Result<Option<i64>, Error> {
         let find = sqlx::query_scalar(RESTORED).bind(self.company_id).bind(after).bind(position);
         find.fetch_one(&self.backend.pool).await.map_err(from_database)
@@ -185,7 +185,7 @@ impl Delivery {
     }
 }
 
-/// The reason in the log for a body that is too large for its endpoint.
+/// Returns the logged reason for a body that is too large for its endpoint.
 fn too_large(changes: &[Change], bytes: usize) -> String {
     match changes {
         [Change { position, resource, id, .. }] => {
@@ -195,7 +195,7 @@ fn too_large(changes: &[Change], bytes: usize) -> String {
         }
         changes => {
             format!(
-                "the endpoint responded 413 to {} changes ({bytes} bytes): the next message has fewer",
+                "the endpoint responded 413 to {} changes ({bytes} bytes): the next message contains fewer",
                 changes.len()
             )
         }
@@ -212,10 +212,10 @@ fn disabled_reason(attempt: &Attempt, failing_since: Option<OffsetDateTime>, now
     is_given_up.then(|| format!("No attempt succeeded for three days. Error of the last attempt: {error}."))
 }
 
-/// Returns the wait after a failed attempt that followed `attempts` other failed attempts.
+/// Returns the wait after a failed attempt, which followed `attempts` other failed attempts.
 ///
-/// It is random up to a limit that doubles each time, so that endpoints that were down together are tried at different times. It is at
-/// least what the endpoint requests.
+/// The wait is random, up to a limit that doubles each time. This spreads the attempts after a common outage. If the endpoint requests a
+/// longer wait, its request applies, up to the maximum.
 fn wait(attempts: i64, retry_after: Option<Duration>) -> Duration {
     let doublings = u32::try_from(attempts).unwrap_or(u32::MAX);
     let limit =
@@ -231,9 +231,9 @@ mod tests {
     use super::wait;
 
     #[test]
-    fn retry_waits_double_and_obey_the_endpoint() {
+    fn retry_waits_double_and_respect_retry_after() {
         let longest = |attempts| (0..200).map(|_| wait(attempts, None)).max().unwrap();
-        // The numbers of the page about webhooks.
+        // The waits that the page about webhooks documents.
         for (attempts, seconds) in [(0, 10), (1, 20), (2, 40), (10, 10_240), (11, 14_400), (12, 14_400), (60, 14_400)] {
             let limit = Duration::from_secs(seconds);
             let longest = longest(attempts);

@@ -29,17 +29,17 @@ const WEBHOOK_DUE: Duration = Duration::from_secs(2);
 /// Maximum number of due webhooks that a search returns. Not all of them get a permit.
 const WEBHOOK_CANDIDATES: i64 = 1000;
 
-/// Maximum number of concurrent deliveries of a core.
+/// Maximum number of concurrent deliveries per core.
 const DELIVERIES_IN_FLIGHT: usize = 512;
-/// Maximum number of concurrent deliveries of a company. It equals the maximum number of webhooks, so that none waits for another.
+/// Maximum number of concurrent deliveries per company. Equals the maximum number of webhooks, so no webhook waits for another.
 const DELIVERIES_OF_A_COMPANY: usize = 20;
 
 const FAILING_WEBHOOKS: &str = "compliance_webhooks_failing";
 
-/// Starts the deliveries.
+/// Starts the delivery task.
 pub(crate) fn start(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, sender: &Sender) {
-    describe(DELIVERIES, "Attempts to deliver changes to webhooks.", "outcome", &["delivered", "failed", "disabled"]);
-    describe_gauge!(FAILING_WEBHOOKS, "Webhooks whose last delivery attempt failed, of all companies.");
+    describe(DELIVERIES, "Webhook delivery attempts, by outcome.", "outcome", &["delivered", "failed", "disabled"]);
+    describe_gauge!(FAILING_WEBHOOKS, "Webhooks of all companies whose last delivery attempt failed.");
     let (backend, sender) = (Arc::clone(backend), sender.clone());
     let deliver = move |task| deliver(Arc::clone(&backend), sender.clone(), task);
     tasks.spawn(supervise("webhook delivery", deliver));
@@ -66,7 +66,7 @@ async fn deliver(backend: Arc<Backend>, sender: Sender, task: Arc<Task>) {
     }
 }
 
-/// Orders webhooks fairly: the first one of each company, then the second one of each.
+/// Orders webhooks fairly: the first webhook of each company, then the second webhook of each, and so on.
 fn round_robin(due: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     let mut rounds: HashMap<i64, usize> = HashMap::new();
     let mut due: Vec<_> = due
@@ -81,7 +81,9 @@ fn round_robin(due: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     due.into_iter().map(|(_, webhook)| webhook).collect()
 }
 
-/// Returns the due webhooks. A Citus node that is down delays only its companies. `companies` has the companies that were read last.
+/// Returns the due webhooks. A Citus node that is down delays only its companies.
+///
+/// `companies` contains the companies from the last successful read.
 async fn due(backend: &Backend, companies: &mut Vec<i64>, task: &Task) -> Vec<(i64, i64)> {
     let known = query_as::<_, (i64, i64)>(COMPANIES).fetch_all(&backend.pool);
     let known = timeout(WEBHOOK_DUE, known).await;
@@ -110,7 +112,7 @@ mod tests {
     use super::round_robin;
 
     #[test]
-    fn companies_alternate() {
+    fn round_robin_alternates_companies() {
         let due = [(7, 1), (7, 2), (7, 3), (8, 4), (9, 5), (8, 6)];
         assert_eq!(round_robin(due.to_vec()), [(7, 1), (8, 4), (9, 5), (7, 2), (8, 6), (7, 3)]);
     }

@@ -1,4 +1,4 @@
-//! The row of a webhook, and the statements of webhooks.
+//! The row of a webhook, and the webhook statements.
 
 use std::{iter, sync::LazyLock, time::Duration};
 
@@ -12,10 +12,10 @@ use time::OffsetDateTime;
 
 /// How long a previous secret remains valid.
 pub(super) const PREVIOUS_SECRET_TIME: Duration = Duration::from_hours(24);
-/// How far the clock may have been ahead when a secret was replaced, so that the previous one remains valid.
+/// Maximum clock error during a rotation after which the previous secret remains valid.
 const WEBHOOK_CLOCK_ERROR: Duration = Duration::from_hours(1);
 
-/// The row. It has no `Debug`, because it has secrets.
+/// A webhook's row. Does not implement `Debug`, because it contains secrets.
 #[derive(FromRow)]
 pub(super) struct Endpoint {
     pub(super) id: i64,
@@ -23,7 +23,7 @@ pub(super) struct Endpoint {
     pub(super) types: Vec<String>,
     description: Option<String>,
     secret: String,
-    /// The most recent first.
+    /// Previous secrets, most recent first.
     previous_secrets: Vec<String>,
     previous_secret_until: Vec<Option<ValidTimestamp>>,
     pub(super) position: i64,
@@ -38,7 +38,7 @@ pub(super) struct Endpoint {
     leased_until: ValidTimestamp,
     /// Maximum message size, in bytes, after the endpoint has rejected a larger message.
     pub(super) body_limit: Option<i64>,
-    /// The database's clock.
+    /// The database's time of the read.
     pub(super) read_at: OffsetDateTime,
 }
 
@@ -47,35 +47,37 @@ pub(super) struct Endpoint {
 pub(super) struct Created {
     #[sqlx(flatten)]
     pub(super) endpoint: Endpoint,
-    /// Whether the same request created it. Then the repeated request gets the same response.
+    /// Whether the same request created the webhook. If so, the repeated request gets the same response.
     pub(super) is_of_request: bool,
 }
 
 impl Endpoint {
-    /// The secrets that sign messages now.
+    /// Returns the secrets that currently sign messages.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
         let previous = self.previous_secrets.iter().zip(&self.previous_secret_until);
         let valid = previous.filter(|(_, until)| self.valid(**until).is_some()).map(|(secret, _)| &**secret);
         iter::once(&*self.secret).chain(valid)
     }
 
-    /// The end of a previous secret's validity, if it is valid. A later end than a rotation can set comes from a clock that was ahead.
+    /// Returns the end of a previous secret's validity, if the secret is still valid.
+    ///
+    /// An end later than a rotation can set comes from a clock that was ahead.
     fn valid(&self, until: Option<ValidTimestamp>) -> Option<OffsetDateTime> {
         let last = self.read_at + PREVIOUS_SECRET_TIME + WEBHOOK_CLOCK_ERROR;
         until?.0.filter(|until| self.read_at < *until && *until <= last)
     }
 
-    /// When its failures began, if the last attempt failed.
+    /// Returns when the failures began, if the last attempt failed.
     pub(super) fn failing_since(&self) -> Option<OffsetDateTime> {
         self.failing_since?.0
     }
 
-    /// The end of the lease, which identifies the core that has it.
+    /// Returns the end of the lease, which identifies the core that holds it.
     pub(super) fn leased_until(&self) -> Option<OffsetDateTime> {
         self.leased_until.0
     }
 
-    /// The webhook and its secret, for the one response with the secret.
+    /// Returns the webhook and its secret, for responses that include the secret.
     pub(super) fn with_secret(self) -> (Webhook, String) {
         let secret = self.secret.clone();
         (self.into(), secret)
@@ -103,7 +105,7 @@ impl From<Endpoint> for Webhook {
     }
 }
 
-/// An entry of the log. `None` for a row without one.
+/// Returns a log entry, or `None` for a row without an entry.
 pub(super) fn delivery(row: &PgRow) -> Result<Option<WebhookDelivery>, sqlx::Error> {
     let Some(number) = row.try_get("number")? else { return Ok(None) };
     Ok(Some(WebhookDelivery {
@@ -147,7 +149,7 @@ fn with_columns(statement: &str) -> &'static str {
     fill(statement, &[("columns", COLUMNS)]).leak()
 }
 
-/// The statements about one company outside of transactions, with their parameter types.
+/// Returns the statements about one company that run outside transactions, with their parameter types.
 pub(crate) fn statements() -> [(&'static str, &'static str); 11] {
     [
         (*READ, "bigint, bigint"),

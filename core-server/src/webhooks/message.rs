@@ -1,4 +1,4 @@
-//! Messages of [Standard Webhooks](https://www.standardwebhooks.com): bodies, IDs, secrets and signatures.
+//! [Standard Webhooks](https://www.standardwebhooks.com) messages: bodies, IDs, secrets and signatures.
 
 use aws_lc_rs::{error::Unspecified, hmac};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -12,17 +12,17 @@ const SECRET: usize = 32;
 /// Maximum size of a body without its changes, in bytes.
 const AROUND_CHANGES: usize = 200;
 
-/// A message.
+/// A webhook message.
 pub(super) struct Message {
     pub(super) id: String,
     pub(super) body: String,
 }
 
-/// The body. The same changes have the same body, until an erasure removes personal data from them.
+/// A message body. The same changes have the same body, until an erasure removes personal data from them.
 #[derive(Serialize)]
 struct Body<D> {
     r#type: &'static str,
-    /// When the last change happened, by RFC 3339.
+    /// When the last change happened, in RFC 3339 format.
     timestamp: String,
     data: D,
 }
@@ -31,14 +31,14 @@ struct Body<D> {
 struct Page<'c> {
     after: i64,
     position: i64,
-    /// The first position that a restore has skipped.
+    /// The first position that a restore has skipped, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     restored: Option<i64>,
     changes: &'c [Change],
 }
 
 impl Message {
-    /// A message with the changes between two positions.
+    /// Creates a message with the changes between two positions.
     pub(super) fn of_changes(
         id: String,
         after: i64,
@@ -52,13 +52,13 @@ impl Message {
         Ok(Self { id, body: serde_json::to_string(&body)? })
     }
 
-    /// A test message.
+    /// Creates a test message.
     pub(super) fn of_test(id: String, now: prost_types::Timestamp) -> Result<Self, serde_json::Error> {
         let body = Body { r#type: "test", timestamp: now.to_string(), data: serde_json::Map::new() };
         Ok(Self { id, body: serde_json::to_string(&body)? })
     }
 
-    /// The value of `webhook-signature`: one signature for each secret.
+    /// Returns the value of `webhook-signature`, with one signature per secret.
     pub(super) fn signatures<'s>(&self, timestamp: u64, secrets: impl Iterator<Item = &'s str>) -> String {
         let sign = |secret: &str| {
             let key = STANDARD.decode(secret.trim_start_matches(SECRET_PREFIX)).unwrap_or_default();
@@ -71,7 +71,7 @@ impl Message {
     }
 }
 
-/// The number of changes that fit into a body of `limit` bytes. At least one.
+/// Returns the number of changes that fit into a body of `limit` bytes, at least one.
 pub(super) fn fitting(changes: &[Change], limit: usize) -> usize {
     let mut bytes = AROUND_CHANGES;
     let fits = |change: &&Change| {
@@ -81,12 +81,12 @@ pub(super) fn fitting(changes: &[Change], limit: usize) -> usize {
     changes.iter().take_while(fits).count().max(1)
 }
 
-/// A new message ID.
+/// Generates a message ID.
 pub(super) fn new_id() -> String {
     format!("msg_{}", rand::random::<u64>())
 }
 
-/// A new secret.
+/// Generates a secret.
 pub(super) fn new_secret() -> Result<String, Unspecified> {
     let mut bytes = [0; SECRET];
     aws_lc_rs::rand::fill(&mut bytes)?;
@@ -100,7 +100,7 @@ mod tests {
     use super::{Message, fitting};
 
     #[test]
-    fn webhook_bodies_have_a_maximum_size() {
+    fn fitting_changes_stay_within_the_body_limit() {
         let changes: Vec<_> = (1..=9).map(|position| Change { position, ..Change::default() }).collect();
         let bytes = |count: usize| {
             Message::of_changes("msg_1".to_owned(), i64::MAX, i64::MAX, Some(i64::MAX), &changes[..count])
@@ -112,14 +112,14 @@ mod tests {
             let count = fitting(&changes, limit);
             assert!(count == 1 || bytes(count) <= limit, "{limit}: {count}");
         }
-        // Half of a rejected body has fewer changes.
+        // Half the size of a rejected body fits fewer changes.
         assert!((2..=9).all(|count| fitting(&changes[..count], bytes(count) / 2) < count));
         assert_eq!(fitting(&changes, usize::MAX), 9);
     }
 
-    /// The example of the specification's libraries.
+    /// The example in the specification's libraries.
     #[test]
-    fn a_signature_is_that_of_the_specification() {
+    fn signatures_match_the_standard_webhooks_example() {
         let message = Message { id: "msg_p5jXN8AQM9LWM0D4loKWxJek".into(), body: r#"{"test": 2432232314}"#.into() };
         let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
         let signature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";

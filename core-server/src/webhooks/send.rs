@@ -1,4 +1,4 @@
-//! Sends messages over HTTPS. [`Networks`] checks each address at connect time, whatever the name resolved to before.
+//! Sends messages over HTTPS. [`Networks`] checks each address at connect time, regardless of earlier lookups.
 
 use std::{
     error::Error as _,
@@ -28,7 +28,7 @@ use crate::WebhookSettings;
 const WEBHOOK_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum time until the response begins.
 pub(super) const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(15);
-/// Maximum time for a request to look up its endpoint's addresses.
+/// Maximum time for a request to resolve its endpoint's name.
 const WEBHOOK_RESOLVE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum length of an error in the log, in characters.
 const WEBHOOK_ERROR_CHARS: usize = 200;
@@ -36,7 +36,7 @@ const WEBHOOK_ERROR_CHARS: usize = 200;
 /// The error for a forbidden address.
 const REFUSED: &str = "the host has no public address";
 
-/// Clones share the connections.
+/// Sends webhook messages. Clones share the connections.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     networks: Networks,
@@ -45,7 +45,7 @@ pub(crate) struct Sender {
     client: Arc<OnceLock<Client>>,
 }
 
-/// The result of an attempt.
+/// The result of a delivery attempt.
 pub(super) struct Attempt {
     pub(super) status: Option<StatusCode>,
     /// Why the message was not delivered.
@@ -56,26 +56,26 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    /// An attempt without a response.
+    /// Creates an attempt without a response.
     pub(super) fn failed(error: String, duration: Duration) -> Self {
         Self { status: None, error: Some(error), retry_after: None, duration }
     }
 
-    /// Whether the endpoint wants a smaller message.
+    /// Returns whether the endpoint rejected the message as too large.
     pub(super) fn is_too_large(&self) -> bool {
         self.status == Some(StatusCode::PAYLOAD_TOO_LARGE)
     }
 }
 
 impl WebhookSettings {
-    /// Checks the certificate file.
+    /// Checks the CA file.
     pub fn check(&self) -> Result<(), String> {
         Sender::new(self).map(drop)
     }
 }
 
 impl Sender {
-    /// Fails if the certificate file cannot be used.
+    /// Creates a sender. Fails if the CA file cannot be used.
     pub(crate) fn new(settings: &WebhookSettings) -> Result<Self, String> {
         let authorities = match &settings.ca {
             Some(path) => {
@@ -88,7 +88,7 @@ impl Sender {
         Ok(Self { networks: Networks::new(&settings.networks), authorities, client: Arc::default() })
     }
 
-    /// Checks a webhook's URL. A name that does not resolve now can resolve later.
+    /// Checks a webhook's URL. Accepts names that do not resolve, because they can resolve later.
     pub(super) async fn check(&self, url: &str) -> Result<(), &'static str> {
         let url = Url::parse(url).ok().filter(|url| url.scheme() == "https").ok_or("must begin with https://")?;
         if !url.username().is_empty() || url.password().is_some() {
@@ -104,7 +104,7 @@ impl Sender {
         if is_allowed { Ok(()) } else { Err("must have a host with a public address") }
     }
 
-    /// Whether the address in a URL is allowed. Names are checked at connect time.
+    /// Returns whether the address in a URL is allowed. Names are checked at connect time.
     fn allows_address_of(&self, url: &Url) -> bool {
         match url.host() {
             Some(Host::Ipv4(address)) => self.networks.allow(address.into()),
@@ -114,7 +114,7 @@ impl Sender {
         }
     }
 
-    /// Sends a message, signed with each of the secrets.
+    /// Sends a message, signed with each secret.
     pub(super) async fn send(&self, url: &str, message: Message, secrets: impl Iterator<Item = &str>) -> Attempt {
         let start = Instant::now();
         let response = self.post(url, message, secrets).await;
@@ -131,7 +131,7 @@ impl Sender {
         }
     }
 
-    /// Returns the response. Its body is not read.
+    /// Posts a message. Returns the response without reading its body.
     async fn post(&self, url: &str, message: Message, secrets: impl Iterator<Item = &str>) -> Result<Response, String> {
         let url = Url::parse(url).ok().filter(|url| self.allows_address_of(url)).ok_or(REFUSED)?;
         let timestamp = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
@@ -165,10 +165,10 @@ impl Sender {
     }
 }
 
-/// The wait in a `Retry-After` value: a number of seconds, or until a date.
+/// Returns the wait in a `Retry-After` value, which is a number of seconds or a date.
 fn wait_of(value: &str, now: SystemTime) -> Option<Duration> {
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // A number that overflows is longer than any wait.
+        // An overflowing number exceeds any wait.
         return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
     }
     let date = httpdate::parse_http_date(value).ok()?;
@@ -195,7 +195,7 @@ impl Resolve for Resolver {
     }
 }
 
-/// The reason for a missing response, for the endpoint's owner: the root cause, without the URL.
+/// Returns why a response is missing, for the endpoint's owner: the root cause, without the URL.
 fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() && error.is_connect() {
         return format!("no connection within {} s", WEBHOOK_CONNECT_TIMEOUT.as_secs());
@@ -217,7 +217,7 @@ mod tests {
     use super::wait_of;
 
     #[test]
-    fn retry_after_is_seconds_or_a_date() {
+    fn retry_after_accepts_seconds_and_dates() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
         for (value, wait) in [
             ("120", Some(120)),

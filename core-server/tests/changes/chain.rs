@@ -1,4 +1,4 @@
-//! The chain of the record of changes: the audit finds manual changes, and reports the first changed position.
+//! The hash chain of the record of changes: the audit detects manual edits and reports the first affected position.
 
 use compliance_api::v1::{AddComplianceUrlsRequest, UrlInput};
 use core_server::audit::{Broken, Checkpoint, checkpoint, companies, compare, verify};
@@ -10,7 +10,7 @@ async fn owner(core: &TestCore) -> sqlx::pool::PoolConnection<sqlx::Postgres> {
     core.pool.acquire().await.unwrap()
 }
 
-/// Six rows: an affiliate, and URLs. Three of the URLs are added together.
+/// Adds an affiliate and seven URLs, in six rows: three URLs share a row.
 async fn fill(core: &TestCore, company: i64) {
     let mut clients = core.company(company);
     clients.affiliate(&format!("A{}", rand::random::<u64>())).await;
@@ -28,7 +28,7 @@ async fn found(connection: &mut PgConnection, company: i64) -> Option<Broken> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_writers_leave_a_valid_chain() {
+async fn concurrent_writes_keep_the_chain_valid() {
     let core = TestCore::start().await;
     let companies = [new_company(), new_company()];
     join_all((0..6).map(|number| fill(&core, companies[number % 2]))).await;
@@ -43,12 +43,12 @@ async fn concurrent_writers_leave_a_valid_chain() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn manual_changes_are_found() {
+async fn audit_detects_manual_edits() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     let altered = |first, last| Some(Broken::Altered { first, last });
     let removed = |first, last| Some(Broken::Removed { first, last });
-    // The rows end at the positions 1, 2, 5, 6, 7 and 8.
+    // The rows end at positions 1, 2, 5, 6, 7 and 8.
     for (damage, expected) in [
         ("update changes set records[1] = replace(records[1], 'A', 'B') where position = 1", altered(1, 1)),
         ("update changes set ids[2] = ids[2] + 1 where position = 5", altered(3, 5)),
@@ -81,7 +81,7 @@ async fn manual_changes_are_found() {
         assert_eq!(found(&mut connection, company).await, expected, "{damage}");
     }
 
-    // Anyone who recomputes a hash must recompute all later hashes. A checkpoint then shows the change.
+    // An attacker who recomputes only some hashes breaks the chain. One who recomputes all of them contradicts the checkpoint.
     for (last, found_by_chain, found_by_checkpoint) in
         [(6, altered(7, 7), None), (8, None, Some(Broken::Rewritten { position: 8 }))]
     {
@@ -110,9 +110,9 @@ async fn manual_changes_are_found() {
     }
 }
 
-/// A complete record, so each row has its previous row.
+/// Copies all rows of a company, so each row follows its predecessor.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_record_copied_from_another_company_is_found() {
+async fn audit_detects_changes_copied_between_companies() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     for mark in ["is_set_back", "null"] {
@@ -134,9 +134,9 @@ async fn a_record_copied_from_another_company_is_found() {
     }
 }
 
-/// Rows up to the position 5 get the form of earlier releases. Later rows cannot have this form, whatever their hash.
+/// Rows in the format of earlier releases are valid only before the first row in the new format, even if their hashes match.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rows_of_earlier_releases_keep_their_hashes() {
+async fn rows_from_earlier_releases_stay_valid() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     for (before, expected) in [("position <= 5", None), ("position = 6", Some(Broken::Altered { first: 6, last: 6 }))] {
@@ -165,15 +165,14 @@ async fn rows_of_earlier_releases_keep_their_hashes() {
     }
 }
 
-/// The earlier rows are dropped, and the chain continues.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dropped_changes_do_not_break_the_chain() {
+async fn retention_keeps_the_chain_valid() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     let company = new_company();
     fill(&core, company).await;
     let before = checkpoint(&mut *connection, company).await.unwrap().unwrap();
-    // Makes them look old, in a separate partition.
+    // Moves the first rows to the partition of an old month.
     let old = [
         "create table changes_y2020m01 (like changes)".to_owned(),
         format!(
@@ -203,9 +202,9 @@ async fn dropped_changes_do_not_break_the_chain() {
     assert_eq!(found(&mut connection, company).await, Some(Broken::Removed { first: 6, last: 6 }));
 }
 
-/// Sets the end of the record as its beginning, which only retention may set.
+/// Deletes the first rows and moves the start of the record, as retention does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rows_removed_from_the_beginning_are_found() {
+async fn audit_detects_deletion_of_the_oldest_changes() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     let remove = "
@@ -222,14 +221,14 @@ async fn rows_removed_from_the_beginning_are_found() {
         (remove.replace("{last}", "5"), removed(1, 5)),
         // No row remains.
         (remove.replace("{last}", "8"), removed(1, 8)),
-        // It was not due.
+        // The rows are not due yet.
         ((early + remove).replace("{last}", "5").replace("{after}", "0"), removed(1, 5)),
-        // More rows than were due.
+        // The next row is also missing, without a recorded drop.
         (
             (due.clone() + remove).replace("{last}", "5").replace("{after}", "0") + &remove.replace("{last}", "6"),
             removed(6, 6),
         ),
-        // Fewer rows are recorded as dropped than are missing.
+        // The recorded drop begins after position 2.
         ((due.clone() + remove).replace("{last}", "5").replace("{after}", "2"), removed(1, 2)),
         (
             (due.clone() + remove).replace("{last}", "5").replace("{after}", "0")
@@ -241,7 +240,7 @@ async fn rows_removed_from_the_beginning_are_found() {
                 + "update change_drops set hash = '' where company_id = {company}",
             removed(1, 5),
         ),
-        // The rows that retention drops.
+        // A valid drop.
         ((due.clone() + remove).replace("{last}", "5").replace("{after}", "0"), None),
     ] {
         let company = new_company();
@@ -251,7 +250,7 @@ async fn rows_removed_from_the_beginning_are_found() {
         let damage = damage.replace("{company}", &company.to_string());
         sqlx::raw_sql(AssertSqlSafe(damage.clone())).execute(&mut *connection).await.unwrap();
         assert_eq!(found(&mut connection, company).await, expected, "{damage}");
-        // A checkpoint of the end does not show it, and no earlier checkpoint exists.
+        // The checkpoint at the end still matches, and the row of the earlier one is gone.
         assert_eq!(compare(&mut connection, &end).await.unwrap(), None, "{damage}");
         assert_eq!(
             compare(&mut connection, &before).await.unwrap(),
@@ -261,9 +260,9 @@ async fn rows_removed_from_the_beginning_are_found() {
     }
 }
 
-/// Records or dropped months show that there were changes.
+/// Remaining records or recorded drops show that the company had changes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_completely_removed_record_is_found() {
+async fn audit_detects_deletion_of_all_changes() {
     let core = TestCore::start().await;
     let mut connection = owner(&core).await;
     let all =
@@ -284,7 +283,7 @@ async fn a_completely_removed_record_is_found() {
         (all.to_owned() + &begin(1), true, Some(Broken::Removed { first: 1, last: 1 })),
         (no_records.to_owned() + all + no_position, false, None),
         (no_records.to_owned() + all + no_position + dropped, true, removed),
-        // Like a company whose records are older than the record of changes.
+        // Indistinguishable from a company whose records predate the record of changes.
         (all.to_owned() + &begin(1) + dropped, true, None),
     ] {
         let company = new_company();

@@ -1,4 +1,4 @@
-//! Whole lists of records that have changed since a position.
+//! Full lists with `changed_after`: records that have changed since a position.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use super::{
     past::{history, snapshot},
 };
 
-/// The IDs that a stream of lists returns.
+/// Collects the IDs from a stream of pages.
 async fn listed<T>(
     stream: Result<tonic::Response<tonic::Streaming<T>>, Status>,
     ids: fn(T) -> Vec<i64>,
@@ -30,11 +30,11 @@ async fn listed<T>(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whole_lists_return_the_changed_records() {
+async fn changed_after_returns_only_changed_records() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
-    // More changed IDs than a page or its statement can have. The first 1,500 records are deleted.
+    // Changes more IDs than a page or its statement can hold, and then deletes the first 1,500 records.
     let many = format!(
         "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
             select {company}, n, 'first ' || n from generate_series(1, 2500) n;
@@ -91,9 +91,9 @@ async fn whole_lists_return_the_changed_records() {
     assert_eq!(reason_of(&refused), "POSITION_GONE");
 }
 
-/// So many rows that the core does not collect IDs. The list then has all records, including the changed ones.
+/// Above a limit, the core stops collecting changed IDs and returns all records.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whole_lists_return_all_records_after_many_changes() {
+async fn changed_after_falls_back_to_all_records() {
     let core = TestCore::start().await;
     let company = new_company();
     let rows = core_server::limits::CHANGED_ROWS;
@@ -102,7 +102,7 @@ async fn whole_lists_return_all_records_after_many_changes() {
         "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) select {company}, n, n, n from generate_series(1, 3) n;
         update affiliates set city = 'X' where company_id = {company} and id = 2"
     );
-    // An update of the second record, in a row with no other entry or with a thousand entries. One position is unused.
+    // Adds updates of the second record: `rows` rows with `entries` entries each.
     let many = |from: i64, rows: i64, entries: i64| {
         format!(
             "insert into changes (company_id, position, changed_at, resource, columns, operation, ids, records)
@@ -122,7 +122,7 @@ async fn whole_lists_return_all_records_after_many_changes() {
         let last = list(&mut clients, ListChangesRequest::default()).await.unwrap().last_position;
         let expected: &[(i64, &[i64])] = match number {
             0 => &[(0, &[1, 2, 3]), (3, &[2]), (4, &[])],
-            // One row less than the limit, and the limit.
+            // One row below the limit, and exactly at the limit.
             1 => &[(last - rows + 1, &[2]), (last - rows, &[1, 2, 3]), (0, &[1, 2, 3])],
             _ => &[(last - entries, &[2]), (last - entries - 1, &[1, 2, 3]), (first, &[1, 2, 3])],
         };

@@ -1,4 +1,4 @@
-//! A clock that was wrong for a while: positions remain in order, and times recover.
+//! Temporary clock errors: positions stay in order, and times recover.
 
 use compliance_api::v1::{GetAffiliateRequest, SearchChangesRequest};
 use core_server::audit;
@@ -10,7 +10,7 @@ use super::all;
 const HOUR: i64 = 3600;
 const DAYS: i64 = 400 * 24 * HOUR;
 
-/// Makes the triggers read a clock that is wrong by `test.clock`.
+/// Shifts the triggers' clock by `test.clock` seconds.
 async fn shift_clocks(connection: &mut PgConnection) {
     let shifted = "do $$ begin
         execute replace(pg_get_functiondef('write_changes'::regproc), 'clock_timestamp()',
@@ -19,7 +19,7 @@ async fn shift_clocks(connection: &mut PgConnection) {
     sqlx::raw_sql(shifted).execute(connection).await.unwrap();
 }
 
-/// Sets the city of affiliate 1 with a clock that is this number of seconds ahead.
+/// Sets the city of affiliate 1 while the clock is `seconds` ahead.
 async fn set_city(connection: &mut PgConnection, company: i64, city: &str, seconds: i64) {
     let update = format!(
         "begin;
@@ -31,7 +31,7 @@ async fn set_city(connection: &mut PgConnection, company: i64, city: &str, secon
     sqlx::raw_sql(AssertSqlSafe(update)).execute(connection).await.unwrap();
 }
 
-/// The second that is this number of seconds from now, as text.
+/// Returns the time `seconds` from now, as text.
 fn second(seconds: i64) -> String {
     compliance_api::json::datetime_text(&prost_types::Timestamp { seconds: now() + seconds, nanos: 0 }).unwrap()
 }
@@ -41,7 +41,7 @@ async fn city(clients: &mut GrpcClients, seconds: i64) -> String {
     clients.affiliates.get_affiliate(request).await.unwrap().into_inner().city.unwrap()
 }
 
-/// The positions of the changes that a search finds in pages, ascending.
+/// Returns the positions that a paged search finds, in ascending order.
 async fn found(clients: &mut GrpcClients, from: i64, to: Option<i64>) -> Vec<i64> {
     let (mut before, mut positions) = (None, Vec::new());
     loop {
@@ -70,7 +70,7 @@ async fn clock_jumps_have_no_lasting_effect() {
     for (city, seconds) in [("1", -3 * HOUR), ("2", -2 * HOUR), ("3", DAYS - HOUR), ("4", DAYS - HOUR)] {
         set_city(&mut connection, company, city, seconds).await;
     }
-    // No change is later than now, whatever its time is.
+    // A read of the current state includes changes with future times.
     assert_eq!([city(&mut clients, -90 * 60).await, city(&mut clients, 0).await], ["2", "4"]);
     set_city(&mut connection, company, "5", -HOUR).await;
     set_city(&mut connection, company, "6", -HOUR / 2).await;
@@ -86,7 +86,7 @@ async fn clock_jumps_have_no_lasting_effect() {
     assert_eq!(
         times,
         [-180, -120, minutes(DAYS) - 60, minutes(DAYS) - 60, -60, -30],
-        "times are those of the clock again"
+        "times follow the correct clock again"
     );
     assert_eq!(found(&mut clients, -HOUR - 60, Some(0)).await, [5, 6]);
     assert_eq!(found(&mut clients, -4 * HOUR, Some(0)).await, [1, 2, 5, 6]);
@@ -96,9 +96,9 @@ async fn clock_jumps_have_no_lasting_effect() {
     assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
 }
 
-/// Within five minutes, times do not decrease.
+/// Times do not decrease if the clock is set back by less than five minutes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_was_behind_loses_no_change() {
+async fn setting_the_clock_back_loses_no_changes() {
     let core = TestCore::over(fresh_database().await.options, 3).await;
     if connect_to_citus(&core.pool).await.is_some() {
         return;
@@ -123,13 +123,12 @@ async fn a_clock_that_was_behind_loses_no_change() {
     assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
 }
 
-/// The database cannot distinguish a clock that jumped from a service that was off: in both cases, a month is old, and the last attempt was
-/// long ago.
+/// The database cannot tell a clock jump from a long outage: in both cases, a month is old and the last attempt was long ago.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unsteady_clock_drops_no_month() {
+async fn clock_jumps_do_not_drop_monthly_partitions() {
     let options = fresh_database().await.options;
     let core = TestCore::over(options.clone(), 3).await;
-    // In one session, because another session would find the locks of the statement that has just failed.
+    // One connection, because another one could still meet the locks of a statement that has just failed.
     let pool = PgPoolOptions::new().max_connections(1).connect_with(options).await.unwrap();
     let company = new_company();
     core.company(company).affiliate("A").await;
@@ -166,7 +165,7 @@ async fn an_unsteady_clock_drops_no_month() {
         .await
         .unwrap();
         assert!(!is_dropped().await, "{last_run}");
-        // Dropping also fails if no months were made before it.
+        // The drop also fails if `make_change_months` did not run first.
         run(&format!(
             "update change_retention set last_run_at = {last_run}, steady_since = now() - interval '900 days'"
         ))
@@ -174,7 +173,7 @@ async fn an_unsteady_clock_drops_no_month() {
         .unwrap();
         run("select drop_change_month()").await.unwrap_err();
         run("select make_change_months()").await.unwrap();
-        // More attempts within the same hours change nothing. Cores of earlier releases also change nothing, but create months.
+        // More attempts within a day drop nothing. Earlier releases call `keep_changes`, which also drops nothing.
         run("update change_retention set steady_since = steady_since - interval '23 hours', last_run_at = last_run_at - interval '1 hour'")
             .await
             .unwrap();
@@ -187,7 +186,7 @@ async fn an_unsteady_clock_drops_no_month() {
         assert!(is_dropped().await);
         assert_eq!(kept().await, left);
     }
-    // If there is nothing to drop, no error is reported.
+    // The call succeeds if there is nothing to drop.
     run("update change_retention set last_run_at = now() - interval '400 days'").await.unwrap();
     run("select drop_change_month()").await.unwrap();
 }

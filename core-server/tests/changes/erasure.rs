@@ -1,4 +1,4 @@
-//! Erasure: no personal data remains, the chain is valid, and data of others remains.
+//! Erasure removes personal data, keeps the chain valid, and leaves other records intact.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use tonic::Code;
 use super::{all, list, replay::Copy};
 use crate::monitoring::builders::{observation, opening, some, url_incident};
 
-/// Part of every text of an erased company.
+/// Marker in all texts of an erased affiliate or company.
 const CANARY: &str = "qzcanary";
 
 async fn run(pool: &PgPool, statements: &str, company: i64) {
@@ -30,7 +30,7 @@ async fn raw(pool: &PgPool, statement: &str, company: i64) {
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(pool).await.unwrap();
 }
 
-/// Affiliates 1 and 2 with records of every kind, in shared rows. Every text has the canary or, for affiliate 2, `others`.
+/// Adds affiliates 1 and 2 with records of every kind, in shared rows. Texts contain the canary or, for affiliate 2, `others`.
 async fn fill(pool: &PgPool, company: i64) {
     let records = "
         insert into affiliates (company_id, id, client_affiliate_id, affiliate_name, status, start_date)
@@ -62,7 +62,7 @@ async fn fill(pool: &PgPool, company: i64) {
         };
         run(pool, &format!("update {table} set {column} = {value} where company_id = {{company}}"), company).await;
     }
-    // Records that no longer exist: an incident, and a URL with its infraction.
+    // Deleted records: an incident, and a URL with its infraction.
     let gone = "
         delete from incidents where company_id = {company} and id = 13;
         insert into compliance_urls (company_id, id, url, url_hash, affiliate_id) values ({company}, 4, 'qzcanary 4', '4', 1);
@@ -72,7 +72,7 @@ async fn fill(pool: &PgPool, company: i64) {
     run(pool, gone, company).await;
 }
 
-/// The tables that have a text in a row of the company. This also finds texts that are stored as bytes.
+/// Returns the tables in which the company's rows contain a text, even if it is stored as bytes.
 async fn tables_with(pool: &PgPool, company: i64, text: &str) -> BTreeSet<&'static str> {
     let mut found = BTreeSet::new();
     for table in erasure::tables() {
@@ -97,7 +97,7 @@ async fn broken(connection: &mut PgConnection, company: i64) -> Option<Broken> {
     audit::verify(connection, company).await.unwrap()
 }
 
-/// The final records, computed only from the changes.
+/// Rebuilds the current records from the changes alone.
 async fn replayed(clients: &mut GrpcClients) -> Copy {
     let mut copy = Copy::default();
     for change in all(clients, 0, 1000).await {
@@ -114,7 +114,7 @@ async fn assert_counts_are_right(pool: &PgPool) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_personal_data_of_an_erased_affiliate_remains() {
+async fn affiliate_erasure_removes_all_personal_data() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -127,7 +127,7 @@ async fn no_personal_data_of_an_erased_affiliate_remains() {
 
     assert_eq!(erase(&mut clients, 1).await.unwrap(), [2, 2, 2, 1]);
     assert_eq!(tables_with(&core.pool, company, CANARY).await, BTreeSet::new());
-    // For example, `incidents` has a reference of the other affiliate.
+    // For example, `incidents` still has the other affiliate's reference.
     assert_eq!(tables_with(&core.pool, company, "others").await, others_before);
     assert_eq!(erase(&mut clients, 1).await.unwrap_err().code(), Code::NotFound);
     assert_counts_are_right(&core.pool).await;
@@ -149,7 +149,7 @@ async fn no_personal_data_of_an_erased_affiliate_remains() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_row_can_be_erased_more_than_once() {
+async fn shared_rows_can_be_erased_twice() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -168,11 +168,11 @@ async fn a_row_can_be_erased_more_than_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn manual_changes_are_not_mistaken_for_an_erasure() {
+async fn audit_distinguishes_manual_edits_from_erasures() {
     let core = TestCore::start().await;
     let altered = |first, last| Some(Broken::Altered { first, last });
     for (damage, expected) in [
-        // The row of the erased affiliate, in its erased part and in its other part.
+        // Edits of the row that contains the erased affiliate.
         (
             "update changes set records[1] = replace(records[1], 'active', 'terminated') where position = 2",
             altered(1, 2),
@@ -194,7 +194,7 @@ async fn manual_changes_are_not_mistaken_for_an_erasure() {
             $$",
             altered(3, 3),
         ),
-        // The entry of the erasure.
+        // Edits of the erasure entry.
         ("update changes set records = '{}' where operation = 4", altered(1, 2)),
         ("update changes set records = '{x}' where operation = 4", altered(1, 2)),
         (r#"update changes set records = array['{"2": "x"}'] where operation = 4"#, altered(1, 2)),
@@ -214,7 +214,7 @@ async fn manual_changes_are_not_mistaken_for_an_erasure() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn large_affiliates_are_erased_in_parts() {
+async fn large_affiliates_are_erased_in_batches() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -243,7 +243,7 @@ async fn large_affiliates_are_erased_in_parts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_personal_data_of_an_erased_company_remains() {
+async fn company_erasure_removes_all_personal_data() {
     let core = TestCore::start().await;
     let (company, other) = (new_company(), new_company());
     for company in [company, other] {
@@ -260,7 +260,7 @@ async fn no_personal_data_of_an_erased_company_remains() {
     assert_eq!(
         with_company.iter().map(String::as_str).collect::<BTreeSet<_>>(),
         erasure::tables().collect(),
-        "the erasure of a company must know every table of companies"
+        "`erasure::tables` must list every table with a `company_id`"
     );
     let mut connection = core.pool.acquire().await.unwrap();
     let before = audit::checkpoint(&mut *connection, company).await.unwrap().unwrap();
@@ -307,9 +307,9 @@ async fn no_personal_data_of_an_erased_company_remains() {
     assert_eq!(broken(&mut connection, company).await, None);
 }
 
-/// Writers of other records of the company succeed. Writers of erased records either succeed before the erasure, or find no record.
+/// A concurrent write either succeeds before the erasure or finds no affiliate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn others_can_write_during_an_erasure() {
+async fn erasure_succeeds_during_concurrent_writes() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut ids = Vec::new();
@@ -342,7 +342,7 @@ async fn others_can_write_during_an_erasure() {
     assert_counts_are_right(&core.pool).await;
     let left = "select count(*) from affiliates where company_id = $1";
     assert_eq!(sqlx::query_scalar::<_, i64>(left).bind(company).fetch_one(&mut *connection).await.unwrap(), 0);
-    // URLs that were observed after the erasure have no affiliate.
+    // URLs observed after the erasure have no affiliate.
     erasure::erase_company(&mut connection, company).await.unwrap();
     assert_eq!(tables_with(&core.pool, company, CANARY).await, BTreeSet::new());
     assert_eq!(broken(&mut connection, company).await, None);

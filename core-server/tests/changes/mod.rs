@@ -1,4 +1,4 @@
-//! The record of changes: its content, its order, and its retention.
+//! The record of changes: content, order and retention.
 
 pub(crate) mod chain;
 pub(crate) mod changed;
@@ -29,7 +29,7 @@ use tonic_types::StatusExt as _;
 
 use crate::monitoring::builders::{observation, opening};
 
-/// Tables without records of companies: counts, the record itself, the history of the schema.
+/// Tables without company records, such as counts, the record of changes itself, and the schema history.
 const NOT_RECORDED: [&str; 10] = [
     "change_drops",
     "change_positions",
@@ -50,7 +50,7 @@ pub(crate) async fn list(
     clients.changes.list_changes(request).await.map(tonic::Response::into_inner)
 }
 
-/// All changes after a position, read in pages of this size.
+/// Returns all changes after a position, read in pages of `limit` changes.
 pub(crate) async fn all(clients: &mut GrpcClients, after: i64, limit: i64) -> Vec<Change> {
     let (mut after, mut changes) = (after, Vec::new());
     loop {
@@ -73,16 +73,16 @@ fn affiliate(name: &str) -> AffiliateInput {
     }
 }
 
-/// A request with an ID.
+/// Returns a request with this request ID.
 fn named<T>(id: &str, message: T) -> Request<T> {
     let mut request = Request::new(message);
     request.metadata_mut().insert("x-request-id", id.parse().unwrap());
     request
 }
 
-/// A second call of `record_changes_of` creates the same functions, so no function lacks a column.
+/// A second call of `record_changes_of` would change any function that lacks a column.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_columns_of_records_are_recorded() {
+async fn changes_record_every_column() {
     let pool = TestCore::start().await.pool;
     let tables = "select relname::text from pg_class
         where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
@@ -94,11 +94,11 @@ async fn all_columns_of_records_are_recorded() {
             where t.tgrelid = $1::text::regclass and p.proname = 'record_' || $1 and t.tgname like 'a_record_%'
                 and t.tgenabled = 'O'";
         let triggers: i64 = sqlx::query_scalar(triggers).bind(&table).fetch_one(&pool).await.unwrap();
-        assert_eq!(triggers, 3, "the migration that makes {table} must call record_changes_of");
+        assert_eq!(triggers, 3, "the migration that creates {table} must call record_changes_of");
         let first = "select min(tgname::text) from pg_trigger where tgrelid = $1::text::regclass and not tgisinternal
             and tgtype & 1 = 0";
         let first: String = sqlx::query_scalar(first).bind(&table).fetch_one(&pool).await.unwrap();
-        assert!(first.starts_with("a_record_"), "positions are locked before {first}");
+        assert!(first.starts_with("a_record_"), "{first} runs before positions are locked");
         let columns = "select array(select row(attname, atttypid)::text from pg_attribute
             where attrelid = $1::text::regclass and attnum > 0 and not attisdropped order by attnum)";
         let [mut of_table, of_type]: [Vec<String>; 2] = [
@@ -106,13 +106,10 @@ async fn all_columns_of_records_are_recorded() {
             sqlx::query_scalar(columns).bind(format!("recorded_{table}")).fetch_one(&pool).await.unwrap(),
         ];
         if table == "affiliates" {
-            // The record of changes has the time of each change.
+            // The record of changes already stores the time of each change.
             of_table.retain(|column| !column.starts_with("(last_updated_date,"));
         }
-        assert_eq!(
-            of_type, of_table,
-            "the migration that changes {table} must do the same to the type recorded_{table}"
-        );
+        assert_eq!(of_type, of_table, "the migration that changes {table} must also change the type recorded_{table}");
         let source = "select prosrc from pg_proc where proname = 'record_' || $1";
         let before: String = sqlx::query_scalar(source).bind(&table).fetch_one(&pool).await.unwrap();
         let number = before.split("row(r.company_id, ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
@@ -123,9 +120,9 @@ async fn all_columns_of_records_are_recorded() {
     }
 }
 
-/// Also if one statement has the writes of several callers, or a batch uses `COPY`.
+/// Covers statements that several callers share, and batches that use `COPY`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_is_recorded_with_its_author() {
+async fn changes_record_their_author() {
     const CALLERS: usize = 24;
     let core = TestCore::start().await;
     let company = new_company();
@@ -175,7 +172,7 @@ async fn a_change_is_recorded_with_its_author() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn earlier_authors_are_not_recorded_again() {
+async fn authors_do_not_leak_into_later_changes() {
     let core = TestCore::over(fresh_database().await.options, 3).await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -193,9 +190,9 @@ async fn earlier_authors_are_not_recorded_again() {
     assert_eq!(by, [("affiliate", Some("first")), ("url", None), ("case", None), ("affiliate", None)]);
 }
 
-/// Concurrent updates of several companies share a statement.
+/// Concurrent updates from several companies share a statement.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn equal_ids_of_companies_stay_apart() {
+async fn equal_ids_in_different_companies_stay_separate() {
     let core = TestCore::start().await;
     let companies = [new_company(), new_company()];
     for company in companies {
@@ -225,7 +222,7 @@ async fn equal_ids_of_companies_stay_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pages_can_split_the_changes_of_a_statement() {
+async fn pages_can_split_a_large_statement() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -247,11 +244,11 @@ async fn pages_can_split_the_changes_of_a_statement() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_the_requested_types_are_returned() {
+async fn list_returns_only_requested_types() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
-    // More rows than the core reads for one response.
+    // More rows than the core reads per response.
     let many = "do $$ begin for n in 1..2100 loop
         insert into affiliates (company_id, client_affiliate_id, affiliate_name) values ({}, n, n);
         end loop; end $$";
@@ -272,7 +269,7 @@ async fn only_the_requested_types_are_returned() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dropped_positions_are_rejected_with_the_stored_range() {
+async fn rejected_positions_report_the_stored_range() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -299,7 +296,7 @@ async fn dropped_positions_are_rejected_with_the_stored_range() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn months_are_created_and_dropped() {
+async fn monthly_partitions_are_created_and_dropped() {
     let database = fresh_database().await;
     let mut connection = PgConnection::connect_with(&database.options).await.unwrap();
     let parts = async |connection: &mut PgConnection| -> Vec<String> {
@@ -316,7 +313,7 @@ async fn months_are_created_and_dropped() {
         sqlx::raw_sql(statement).execute(&mut connection).await.unwrap();
     }
     assert_eq!(parts(&mut connection).await.len(), 4);
-    // First the month, and then the rows without a month.
+    // The first call drops the month, and the second one drops old rows in the default partition.
     for expected in [&[2, 3][..], &[3], &[3]] {
         sqlx::query("select keep_changes(30)").execute(&mut connection).await.unwrap();
         assert_eq!(parts(&mut connection).await, made);
@@ -324,7 +321,7 @@ async fn months_are_created_and_dropped() {
             sqlx::query_scalar("select position from changes order by position").fetch_all(&mut connection).await;
         assert_eq!(kept.unwrap() as Vec<i64>, expected);
     }
-    // A month that already has changes does not move.
+    // A month whose changes are in the default partition gets no partition of its own.
     let late = "insert into changes select 1, 4, now() + interval '1 month', 1, 1, 1, '{4}', '{()}'";
     for statement in [format!("drop table {}", made[2]), late.to_owned()] {
         sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
@@ -332,7 +329,7 @@ async fn months_are_created_and_dropped() {
     sqlx::query("select keep_changes(30)").execute(&mut connection).await.unwrap();
     assert_eq!(parts(&mut connection).await, made[..2]);
     assert_eq!(core_server::doctor::months(&mut connection).await.unwrap().missing, [""; 0]);
-    // A month that a session is reading is dropped later.
+    // A month with an open reader is dropped later.
     sqlx::raw_sql(month).execute(&mut connection).await.unwrap();
     let mut reader = PgConnection::connect_with(&database.options).await.unwrap();
     let mut reading = reader.begin().await.unwrap();
@@ -344,9 +341,9 @@ async fn months_are_created_and_dropped() {
     assert_eq!(parts(&mut connection).await, made[..2]);
 }
 
-/// Older cores cannot change it. Drops are recorded.
+/// Older cores cannot change the retention. Each drop is recorded.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_owner_sets_the_retention() {
+async fn database_owner_controls_retention() {
     let core = TestCore::start().await;
     let company = new_company();
     core.company(company).affiliate("A").await;
@@ -356,7 +353,7 @@ async fn the_owner_sets_the_retention() {
         alter table changes attach partition changes_y2020m01 for values from ('2020-01-01Z') to ('2020-02-01Z');
         update changes set changed_at = '2020-01-05Z' where position = 1";
     sqlx::raw_sql(old).execute(&core.pool).await.unwrap();
-    // Nearly seven years are less than ten.
+    // The oldest change is less than ten years old.
     sqlx::raw_sql("update change_retention set days = 3650").execute(&core.pool).await.unwrap();
     let months = async || core_server::doctor::months(&core.pool).await.unwrap();
     let kept =
@@ -367,7 +364,7 @@ async fn the_owner_sets_the_retention() {
     }
     sqlx::raw_sql("update change_retention set days = 90").execute(&core.pool).await.unwrap();
     assert_eq!(months().await.overdue, ["changes_y2020m01"]);
-    // A core of an earlier release with a longer retention drops no changes.
+    // An earlier release with a longer retention drops nothing.
     sqlx::raw_sql("select keep_changes(365)").execute(&core.pool).await.unwrap();
     assert_eq!(kept().await, 2);
     sqlx::raw_sql("select keep_changes(90)").execute(&core.pool).await.unwrap();
@@ -384,9 +381,9 @@ async fn the_owner_sets_the_retention() {
     assert_eq!((kept.after, kept.last), (1, 2));
 }
 
-/// A drop ends before the first change that must remain. Changes with a future time are dropped together with the changes after them.
+/// A drop ends before the first change to keep. Changes with future times are dropped together with the changes after them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_clocks_do_not_affect_retention() {
+async fn retention_tolerates_clock_errors() {
     let core = TestCore::start().await;
     let old = "'2020-01-05Z'::timestamptz";
     for (times, left) in [

@@ -1,4 +1,4 @@
-//! Affiliates that pass on their names: a transaction first releases names, but only its committed values are recorded.
+//! Affiliates that take over each other's names. Only committed names are recorded, not the names released within a transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,7 +57,7 @@ async fn batch(clients: &mut GrpcClients, items: &[(i64, &str)], expected: &[Res
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn names_that_are_passed_on_are_recorded_once() {
+async fn reassigned_names_are_recorded_once() {
     use ResultCode::{Saved, UpdateFailed};
     let core = TestCore::start().await;
     let company = new_company();
@@ -77,19 +77,19 @@ async fn names_that_are_passed_on_are_recorded_once() {
     for step in 0..6 {
         match step {
             0 => sync(clients, &[("A", "B"), ("B", "A")]).await,
-            // A circle, and a chain whose last name is new.
+            // A cycle, and a chain that ends in a new name.
             1 => sync(clients, &[("C", "D"), ("D", "E"), ("E", "C"), ("F", "G"), ("A", "F")]).await,
             2 => batch(clients, &[(a, "H"), (b, "F")], &[Saved; 2]).await,
-            // Items are applied in their order, so two cannot swap.
+            // Items are applied in order, so two items cannot swap names.
             3 => batch(clients, &[(a, "F"), (b, "H")], &[UpdateFailed; 2]).await,
             4 => batch(clients, &[(a, "I"), (b, "H"), (a, "F")], &[Saved; 3]).await,
-            // Swaps the names, and swaps them back.
+            // Swaps the names back.
             _ => sync(clients, &[("A", "H"), ("B", "F")]).await,
         }
         let position = list(clients, ListChangesRequest::default()).await.unwrap().last_position;
         snapshots.push((position, names(clients, &ids, None).await));
     }
-    // Each change of the affiliate is one version.
+    // Each step that renames the affiliate adds one version.
     assert_eq!(etag(clients).await - first_etag, 5);
 
     let known: BTreeSet<&str> = ["A", "B", "C", "D", "E", "F", "G", "H", "I"].into();
@@ -98,7 +98,7 @@ async fn names_that_are_passed_on_are_recorded_once() {
     let mut next = expected.next();
     for change in all(clients, 0, 7).await {
         let field = change.fields.iter().find(|field| ["affiliate_name", "distributor_name"].contains(&&*field.field));
-        let field = field.unwrap_or_else(|| panic!("each of them has another name: {change:?}"));
+        let field = field.unwrap_or_else(|| panic!("no field has the new name: {change:?}"));
         let (before, after) = (field.before.as_deref(), field.after.clone().unwrap());
         assert!(known.contains(&*after), "{change:?}");
         assert_eq!(before, copy.get(&change.id).map(String::as_str), "{change:?}");
@@ -111,7 +111,7 @@ async fn names_that_are_passed_on_are_recorded_once() {
     assert!(next.is_none(), "{next:?}");
     for pair in snapshots.windows(2) {
         let changed = ids.iter().filter(|id| pair[0].1[id] != pair[1].1[id]).count() as i64;
-        assert_eq!(pair[1].0 - pair[0].0, changed, "an affiliate that has another name is one change: {pair:?}");
+        assert_eq!(pair[1].0 - pair[0].0, changed, "each renamed affiliate must be one change: {pair:?}");
     }
     // Webhooks and watchers read the same rows.
     let released = "select count(*) from changes where company_id = $1 and records::text like '%....%'";

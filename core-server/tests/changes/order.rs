@@ -1,4 +1,4 @@
-//! Positions follow the order of commits, whatever writers do between statement and commit.
+//! Positions follow commit order, even if transactions stay open or roll back.
 
 use std::{
     sync::atomic::{AtomicI64, AtomicUsize, Ordering},
@@ -14,13 +14,12 @@ use tokio::{task::yield_now, time::timeout};
 
 use super::list;
 
-/// Longer than any step of this test takes.
+/// Timeout for each step, longer than any step takes.
 const SOON: Duration = Duration::from_mins(2);
 
-/// Writers keep their transactions open until the reader has read again, and some roll back. The reader must find each position directly
-/// after the previous one.
+/// Writers hold their transactions open until the reader has read again, and some of them roll back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn readers_see_positions_in_order() {
+async fn readers_see_positions_without_gaps() {
     const WRITERS: usize = 8;
     const ROUNDS: usize = 30;
     let core = TestCore::start().await;
@@ -35,7 +34,7 @@ async fn readers_see_positions_in_order() {
                 select $1, $2, $2 || '-' || n from generate_series(1, $3) n";
             let insert = sqlx::query(insert).bind(company).bind(format!("{writer}-{round}")).bind(rows);
             insert.execute(&mut *transaction).await.unwrap();
-            // The statement has ended but is not committed, while the reader reads at least once from start to end.
+            // The reader completes at least one read between the statement and its commit.
             let seen = reads.load(Ordering::SeqCst);
             while reads.load(Ordering::SeqCst) < seen + 2 {
                 yield_now().await;
@@ -52,15 +51,15 @@ async fn readers_see_positions_in_order() {
     let read = async {
         let (mut clients, mut last) = (core.company(company), 0);
         loop {
-            // The next page has everything that was committed before.
+            // Checked before the read, so the next page has all committed changes.
             let have_ended = ended.load(Ordering::SeqCst) == WRITERS;
             let request = ListChangesRequest { after: Some(last), limit: Some(5), ..ListChangesRequest::default() };
             let page = list(&mut clients, request).await.unwrap();
             for change in &page.changes {
-                assert_eq!(change.position, last + 1, "a position was passed over");
+                assert_eq!(change.position, last + 1, "the reader skipped a position");
                 last = change.position;
             }
-            assert_eq!(page.position, last, "no position is reported before its change");
+            assert_eq!(page.position, last, "the page reports a position before its change");
             reads.fetch_add(1, Ordering::SeqCst);
             if have_ended && page.changes.is_empty() {
                 return last;
@@ -73,7 +72,7 @@ async fn readers_see_positions_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_uncommitted_writer_delays_only_its_company() {
+async fn uncommitted_writes_delay_only_their_company() {
     let core = TestCore::start().await;
     let (company, other) = (new_company(), new_company());
     let mut held = core.pool.begin().await.unwrap();

@@ -1,4 +1,4 @@
-//! Changes that operators make to their database: they do not break readers of the record of changes, and are recorded.
+//! Operators' own changes to schema and data: readers of the record of changes keep working, and data changes are recorded.
 
 use compliance_api::{
     json::datetime_text,
@@ -11,7 +11,7 @@ use test_support::{TestCore, connect_to_citus, fresh_database, new_company, now}
 
 use super::{all, past};
 
-/// The tables whose changes are recorded, by number.
+/// Tables with recorded changes, in the order of their numbers.
 const RECORDED: [&str; 6] =
     ["affiliates", "compliance_urls", "infractions", "compliance_cases", "incidents", "vocabulary_entries"];
 
@@ -19,9 +19,9 @@ async fn run(pool: &PgPool, statement: String) {
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(pool).await.unwrap();
 }
 
-/// Operators add and drop them while changes are made. Feeds, audits, earlier states, searches and erasures ignore them.
+/// Operators add and drop columns between writes. Feeds, audits, earlier states, searches and erasures ignore these columns.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn columns_of_operators_are_not_recorded() {
+async fn operator_columns_are_not_recorded() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     for table in RECORDED {
         run(
@@ -57,9 +57,9 @@ async fn columns_of_operators_are_not_recorded() {
     assert!(all(&mut core.company(companies[0]), 0, 1000).await.iter().any(|change| change.operation == "erased"));
 }
 
-/// As `docs/adding-a-field.md` describes, in a database where an operator's column precedes ours.
+/// Follows `docs/adding-a-field.md` in a database where an operator's column comes first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn new_columns_follow_operator_columns() {
+async fn new_columns_after_operator_columns_are_recorded() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
     let insert = |id: i64, columns: &str, values: &str| {
@@ -101,10 +101,9 @@ async fn new_columns_follow_operator_columns() {
     assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
 }
 
-/// A function has its own `search_path`, or qualifies all names, so that it works with an empty one. Functions of triggers that record
-/// changes run as the owner.
+/// Each function sets its own `search_path` or qualifies all names. Trigger functions that record changes run as the owner.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_function_is_safe_under_any_search_path() {
+async fn functions_do_not_depend_on_search_path() {
     let pool = TestCore::start().await.pool;
     let mut transaction = pool.begin().await.unwrap();
     let schema: String =
@@ -121,7 +120,7 @@ async fn every_function_is_safe_under_any_search_path() {
     assert!(functions.len() > 25, "{functions:?}");
     for (name, definition, is_sql, is_definer, has_search_path) in functions {
         if RECORDED.iter().any(|table| name == format!("record_{table}")) {
-            assert!(is_definer, "{name} must be `security definer`: callers have no right to write changes");
+            assert!(is_definer, "{name} must be `security definer`: callers cannot write changes themselves");
         }
         if is_definer {
             assert!(has_search_path, "{name} is `security definer` without a fixed search_path");
@@ -132,15 +131,15 @@ async fn every_function_is_safe_under_any_search_path() {
         let created = sqlx::raw_sql(AssertSqlSafe(definition)).execute(&mut *transaction).await;
         assert!(
             is_sql && created.is_ok(),
-            "{name} must be created with `set search_path = …, pg_temp`, or, if it is SQL, with names of the schema: {created:?}"
+            "create {name} with `set search_path = …, pg_temp`, or in SQL with schema-qualified names: {created:?}"
         );
     }
     transaction.rollback().await.unwrap();
 }
 
-/// As `pg_restore` and careful operators do. Triggers still write changes and counts.
+/// `pg_restore` and careful operators clear the `search_path`. Triggers still write changes and counts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn manual_changes_need_no_search_path() {
+async fn manual_changes_are_recorded_without_search_path() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut connection = core.pool.acquire().await.unwrap();
@@ -172,7 +171,7 @@ async fn manual_changes_need_no_search_path() {
         sqlx::raw_sql(AssertSqlSafe(change)).execute(&mut *connection).await.unwrap();
     }
     sqlx::raw_sql("reset search_path").execute(&mut *connection).await.unwrap();
-    // An incident sets the case of its URL. Deleting the incident resets the case.
+    // Two more changes: the incident sets its URL's case, and its deletion clears the case.
     let recorded = all(&mut core.company(company), 0, 100).await;
     assert_eq!(recorded.len(), changes.len() + 2);
     assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
@@ -181,16 +180,16 @@ async fn manual_changes_need_no_search_path() {
     assert_eq!(differences, 0);
 }
 
-/// Anyone can create a temporary table, but nobody can record changes with it, with or without the right to create such a trigger.
+/// Anyone can create a temporary table, but not even the owner can record changes with it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn temporary_tables_record_no_changes() {
+async fn temporary_tables_cannot_record_changes() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut connection = core.pool.acquire().await.unwrap();
     for table in RECORDED {
         let may = "select has_function_privilege('public', ('record_' || $1)::regproc, 'execute')";
         let may: bool = sqlx::query_scalar(may).bind(table).fetch_one(&mut *connection).await.unwrap();
-        assert!(!may, "everyone may use record_{table} in a trigger");
+        assert!(!may, "any role can use record_{table} in a trigger");
     }
     let own = format!(
         "create temporary table own_infractions (like infractions);
@@ -203,9 +202,9 @@ async fn temporary_tables_record_no_changes() {
     assert_eq!(all(&mut core.company(company), 0, 10).await.len(), 0);
 }
 
-/// A change names a record by its company and ID.
+/// Changes identify a record by its company and ID.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_key_of_a_row_never_changes() {
+async fn record_keys_are_immutable() {
     let core = TestCore::start().await;
     let company = new_company();
     let rows = format!(
@@ -222,7 +221,7 @@ async fn the_key_of_a_row_never_changes() {
     }
     let is_citus = connect_to_citus(&core.pool).await.is_some();
     for table in RECORDED.into_iter().chain(["webhooks"]) {
-        // Citus itself rejects the other update.
+        // Citus itself rejects updates of `company_id`.
         let columns: &[&str] = if is_citus { &["id"] } else { &["id", "company_id"] };
         for column in columns {
             let update = format!("update {table} set {column} = {column} + 1000000 where company_id = {company}");
@@ -231,7 +230,7 @@ async fn the_key_of_a_row_never_changes() {
             assert_eq!(error.code().as_deref(), Some("23001"), "{table}.{column}: {error}");
             assert!(error.message().contains("never change"), "{error}");
         }
-        // An update to the same key is not a change of the key.
+        // An update that sets the same key succeeds.
         run(&core.pool, format!("update {table} set id = id where company_id = {company}")).await;
     }
     for (table, column) in [("infractions", "url_id"), ("incidents", "case_id"), ("vocabulary_entries", "vocabulary")] {
@@ -248,7 +247,7 @@ async fn the_key_of_a_row_never_changes() {
     assert_eq!(changes.last().map(|change| change.fields.len()), Some(2));
 }
 
-/// In some tables, the key has more columns than the company and the ID, so two rows can have the same ID.
+/// Some tables have longer keys, so two rows of a company can have the same ID.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_with_equal_ids_are_recorded_separately() {
     let core = TestCore::start().await;
@@ -280,9 +279,9 @@ async fn rows_with_equal_ids_are_recorded_separately() {
     assert_eq!(updates, expected);
 }
 
-/// Released names are not recorded, so an affiliate must have another name at the end of the transaction.
+/// Released names are not recorded, so each affiliate needs another name before the commit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_released_name_is_never_committed() {
+async fn released_names_cannot_be_committed() {
     let core = TestCore::start().await;
     let company = new_company();
     let (c, released) = (company, "repeat('.', 200) || ':'");
@@ -303,7 +302,7 @@ async fn a_released_name_is_never_committed() {
         assert!(error.message().contains("has a released name"), "{error}");
     }
     assert_eq!(all(&mut core.company(company), 0, 100).await.len(), 2);
-    // A swap, and a deleted affiliate.
+    // Affiliate 1 takes the name of a deleted affiliate.
     let names = format!(
         "{release}; delete from affiliates where company_id = {c} and id = 2;
         update affiliates set affiliate_name = 'B' where company_id = {c} and id = 1"
@@ -312,11 +311,11 @@ async fn a_released_name_is_never_committed() {
     assert_eq!(all(&mut core.company(company), 0, 100).await.len(), 4);
 }
 
-/// Columns with dates that no program reads: lists only sort by the last update.
+/// Date columns that no program reads, except to sort lists by `last_updated_date`.
 const UNREAD: [(&str, &str); 3] =
     [("_sqlx_migrations", "installed_on"), ("change_drops", "changed_at"), ("affiliates", "last_updated_date")];
 
-/// Each column of each table, from the catalog. A new column also needs a constraint. The months of the record of changes have bounds.
+/// Checks every date column in the catalog, so new columns need a constraint. Monthly partitions of `changes` have bounds instead.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tables_reject_unrepresentable_dates() {
     let pool = TestCore::start().await.pool;
@@ -350,15 +349,15 @@ async fn tables_reject_unrepresentable_dates() {
             let is_refused: bool = sqlx::query_scalar(check).bind(value).fetch_one(&pool).await.unwrap();
             assert!(
                 is_refused,
-                "{table}.{column} takes {date}: add it to the constraint {table}_dates_check by a migration"
+                "{table}.{column} accepts {date}: add a migration that extends the constraint {table}_dates_check"
             );
         }
     }
 }
 
-/// Changes that are older than the constraint.
+/// Simulates changes from before the constraint.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_with_unrepresentable_times_are_readable() {
+async fn changes_with_unrepresentable_times_stay_readable() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     run(&core.pool, "alter table changes_default drop constraint changes_default_dates_check".to_owned()).await;
     for date in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {
@@ -378,6 +377,6 @@ async fn changes_with_unrepresentable_times_are_readable() {
         clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of }).await.unwrap();
         audit::retained(&core.pool, company).await.unwrap();
         let mut connection = core.pool.acquire().await.unwrap();
-        assert!(audit::verify(&mut connection, company).await.unwrap().is_some(), "{date} is an alteration");
+        assert!(audit::verify(&mut connection, company).await.unwrap().is_some(), "the audit must report {date}");
     }
 }

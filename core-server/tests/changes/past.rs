@@ -1,4 +1,4 @@
-//! Earlier states: every state that was read during the writes can be read again later.
+//! Reads of earlier states: every state seen between writes can be read again later.
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AddVocabularyEntriesRequest, Affiliate, AffiliateInput, AffiliateUpdate,
@@ -18,7 +18,7 @@ use tonic::{Code, Status};
 use super::{affiliate, all, list};
 use crate::monitoring::builders::{form_incident, infraction, observation, opening, some, url_incident};
 
-/// The records after the change at a position.
+/// All records as of a position.
 pub(super) struct Snapshot {
     pub(super) position: i64,
     pub(super) affiliates: Vec<Affiliate>,
@@ -41,13 +41,13 @@ pub(super) async fn snapshot(clients: &mut GrpcClients) -> Snapshot {
     Snapshot { position, affiliates, urls, cases }
 }
 
-/// Removes the name of the upline, which is always the current one, and its digest.
+/// Removes the upline's name and its digest. Earlier states always show the current name.
 pub(super) fn without_upline(case: ComplianceCase) -> ComplianceCase {
     let affiliate_etag = case.affiliate_etag.split('.').next().unwrap().to_owned();
     ComplianceCase { upline_name: None, affiliate_etag, ..case }
 }
 
-/// Puts the changes of a company two seconds apart, beginning on a certain day.
+/// Spaces a company's changes two seconds apart, from a fixed time.
 pub(super) async fn spread(core: &TestCore, company: i64) {
     let spread = format!(
         "update changes
@@ -57,13 +57,13 @@ pub(super) async fn spread(core: &TestCore, company: i64) {
     sqlx::raw_sql(AssertSqlSafe(spread)).execute(&core.pool).await.unwrap();
 }
 
-/// A second in which the change at a position is the last one.
+/// Returns a time at which this position is the last one.
 pub(super) fn second(position: i64) -> Option<String> {
     let seconds = 1_769_903_940 + position * 2;
     compliance_api::json::datetime_text(&prost_types::Timestamp { seconds, nanos: 0 })
 }
 
-#[expect(clippy::too_many_lines, reason = "one history, in its order")]
+#[expect(clippy::too_many_lines, reason = "one sequential history")]
 pub(super) async fn history(core: &TestCore, company: i64) -> Vec<Snapshot> {
     let mut clients = core.company(company);
     let clients = &mut clients;
@@ -94,7 +94,7 @@ pub(super) async fn history(core: &TestCore, company: i64) -> Vec<Snapshot> {
         affiliate: Some(AffiliateInput {
             affiliate_name: some(name),
             notes: some(notes),
-            // One affiliate is its own upline, whose name is not read either.
+            // In the first round, each affiliate is its own upline.
             upline: some(name.trim_end_matches('2')),
             country: some("DE"),
             start_date: some("02/29/2024"),
@@ -161,7 +161,7 @@ pub(super) async fn history(core: &TestCore, company: i64) -> Vec<Snapshot> {
     ] {
         step!(sql(text.to_owned()).await);
     }
-    // A record that is restored with its ID.
+    // Restores a deleted record with its ID.
     let gone = &snapshots[0]
         .affiliates
         .iter()
@@ -175,7 +175,7 @@ pub(super) async fn history(core: &TestCore, company: i64) -> Vec<Snapshot> {
     snapshots
 }
 
-/// The record with this ID in a snapshot, if any.
+/// Returns the record with this ID, if any.
 fn expected<T: Clone>(records: &[T], id: i64, of: fn(&T) -> i64) -> Option<T> {
     records.iter().find(|record| of(record) == id).cloned()
 }
@@ -191,20 +191,20 @@ fn read<T>(result: Result<tonic::Response<T>, Status>) -> Option<T> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_earlier_state_can_be_read() {
+async fn earlier_states_stay_readable() {
     let core = TestCore::start().await;
     let (company, other) = (new_company(), new_company());
     let snapshots = history(&core, company).await;
-    // The changes of another company have other positions.
+    // Another company's changes must not interfere.
     history(&core, other).await;
     read_every_state(&core, company, &snapshots).await;
-    // Rows in the form of earlier releases, without the records that parts belong to.
+    // Rows of earlier releases have no `parents`.
     let before = format!("update changes set parents = null where company_id = {company}");
     sqlx::raw_sql(AssertSqlSafe(before)).execute(&core.pool).await.unwrap();
     read_every_state(&core, company, &snapshots).await;
 }
 
-/// Reads the state of all records at each snapshot of a history. Changes have other times afterwards.
+/// Compares reads of earlier states with the snapshots of a history. Replaces the times of the changes.
 pub(super) async fn read_every_state(core: &TestCore, company: i64, snapshots: &[Snapshot]) {
     spread(core, company).await;
     let clients = core.company(company);
@@ -220,7 +220,7 @@ pub(super) async fn read_every_state(core: &TestCore, company: i64, snapshots: &
     assert!(affiliates.len() >= 42 && urls.len() == 6 && cases.len() == 2, "{affiliates:?} {urls:?} {cases:?}");
     for Snapshot { position, affiliates: of_affiliates, urls: of_urls, cases: of_cases } in snapshots {
         let as_of = second(*position);
-        // At the same time, because there are thousands.
+        // Concurrently, because there are thousands of reads.
         join_all(affiliates.iter().map(async |&id| {
             let request = GetAffiliateRequest { id, as_of: as_of.clone() };
             let found = read(clients.affiliates.clone().get_affiliate(request).await);
@@ -243,7 +243,7 @@ pub(super) async fn read_every_state(core: &TestCore, company: i64, snapshots: &
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn states_with_dropped_changes_are_rejected() {
+async fn reads_of_dropped_states_return_position_gone() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -273,7 +273,7 @@ async fn states_with_dropped_changes_are_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn searches_find_the_same_changes_as_the_feed() {
+async fn searches_and_feed_return_the_same_changes() {
     let core = TestCore::start().await;
     let company = new_company();
     history(&core, company).await;
@@ -282,7 +282,7 @@ async fn searches_find_the_same_changes_as_the_feed() {
     searches_find(&mut clients, feed).await;
 }
 
-/// Searches find the same changes as a feed, newest first: all changes, and the changes of one record.
+/// Asserts that searches find the feed's changes, newest first: all of them, and those of one record.
 pub(super) async fn searches_find(clients: &mut GrpcClients, mut feed: Vec<Change>) {
     feed.reverse();
     let mut search = async |request: &SearchChangesRequest| {

@@ -1,4 +1,4 @@
-//! A copy of all records, computed only from their changes.
+//! Rebuilds all records from their changes alone.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use crate::monitoring::builders::{at, form_incident, infraction, observation, op
 
 pub(super) type Fields = BTreeMap<String, String>;
 
-/// The records of each kind by ID.
+/// Records of each kind, by ID.
 #[derive(Default)]
 pub(super) struct Copy(BTreeMap<String, BTreeMap<i64, Fields>>);
 
@@ -60,7 +60,7 @@ impl Copy {
         Some(vocabulary.default_name(id).map_or_else(own, str::to_owned))
     }
 
-    /// A record as reads return it, from its own fields and its affiliate's fields.
+    /// Returns a record as reads do, from its own fields and its affiliate's fields.
     fn record<R: Record>(&self, id: i64, own: &Fields) -> R {
         let mut record = R::default();
         let affiliate = own.get("affiliate_id").map(|id| &self.0["affiliate"][&id.parse().unwrap()]);
@@ -86,7 +86,7 @@ impl Copy {
         record
     }
 
-    /// The common fields of infractions and incidents.
+    /// Returns the infraction type and name of an infraction or incident.
     fn names(&self, fields: &Fields) -> (Option<String>, Option<String>) {
         (
             self.name(Vocabulary::InfractionType, fields.get("infraction_type_id")),
@@ -154,7 +154,7 @@ async fn changes_rebuild_every_record() {
     let company = new_company();
     let mut clients = core.company(company);
     write_all(&mut clients).await;
-    // Another program, in another time zone, with other settings. Citus sends such days to its nodes, which have another `DateStyle`.
+    // Simulates a client with another time zone and `DateStyle`. On Citus, the nodes would misread dates in another style.
     let style = if connect_to_citus(&core.pool).await.is_some() { "" } else { "set datestyle = 'SQL, DMY';" };
     let by_hand = format!(
         "set time zone 'Asia/Kolkata'; {style} begin;
@@ -211,7 +211,7 @@ async fn changes_rebuild_every_record() {
     }
 }
 
-/// Every writing operation, in each of its forms.
+/// Calls every write operation in each of its forms.
 async fn write_all(clients: &mut GrpcClients) {
     let upline = clients.affiliate("Upline").await;
     let (first, second) = (clients.affiliate("A").await, clients.affiliate("B").await);
@@ -244,7 +244,7 @@ async fn write_all(clients: &mut GrpcClients) {
     };
     for updates in [
         vec![renamed(first, "A2", Some("Upline")), renamed(upline, "Upline", None)],
-        // They swap their names.
+        // Two affiliates try to swap their names.
         vec![renamed(first, "B", None), renamed(second, "A2", Some("")), renamed(first, "B", Some("Upline"))],
     ] {
         let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: updates, validate_only: false };
@@ -307,9 +307,9 @@ async fn write_all(clients: &mut GrpcClients) {
     clients.monitoring.close_case(CloseCaseRequest { id: two, ..CloseCaseRequest::default() }).await.unwrap();
 }
 
-/// Changes are stored as rows of the table at that time.
+/// Changes are stored as rows with the columns that the table has at that time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn columns_added_later_read_as_absent() {
+async fn new_columns_are_absent_from_old_changes() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options, 3).await;
     let company = new_company();

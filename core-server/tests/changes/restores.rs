@@ -1,4 +1,4 @@
-//! A restored database: clients can recognize that positions, IDs and etags from after the backup are lost.
+//! Restored databases: clients can detect that positions, IDs and etags from after the backup are lost.
 
 use compliance_api::v1::{
     AffiliateInput, AffiliateUpdate, CaseInput, GetAffiliateRequest, ListAffiliatesRequest, ListChangesRequest,
@@ -26,7 +26,7 @@ fn restored(status: &Status) -> Option<(i64, i64)> {
         .then(|| Some((position("kept_position")?, position("restored_position")?)))?
 }
 
-/// What each kind of read after a position reports about a restore.
+/// Returns the restore that each kind of read after a position reports.
 async fn lost(clients: &mut GrpcClients, after: i64) -> [Option<(i64, i64)>; 3] {
     let request = ListChangesRequest { after: Some(after), ..ListChangesRequest::default() };
     let listed = list(clients, request).await.err();
@@ -40,7 +40,7 @@ async fn lost(clients: &mut GrpcClients, after: i64) -> [Option<(i64, i64)>; 3] 
     [listed, watched, changed].map(|status| status.as_ref().and_then(restored))
 }
 
-/// The position after the last jump.
+/// Returns the position that the last jump reached.
 async fn reached(pool: &PgPool) -> i64 {
     sqlx::query_scalar("select first_position()").fetch_one(pool).await.unwrap()
 }
@@ -54,7 +54,7 @@ async fn jump(pool: &PgPool) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn positions_and_ids_jump_ahead_together() {
+async fn restores_advance_positions_and_ids() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
     let mut clients = core.company(company);
@@ -62,7 +62,7 @@ async fn positions_and_ids_jump_ahead_together() {
         clients.affiliate(name).await;
     }
     let mut connection = core.pool.acquire().await.unwrap();
-    // The position of a change that the restore loses.
+    // A position that the restore loses.
     let checkpoint = Checkpoint { company_id: company, position: 8, hash: "00".into() };
     let mut kept = 5;
     for restore in 1..3 {
@@ -72,7 +72,7 @@ async fn positions_and_ids_jump_ahead_together() {
         for after in [kept + 1, kept + 5, last - 1] {
             assert_eq!(lost(&mut clients, after).await, [at; 3], "{after}");
         }
-        // Readers that have seen the last stored position, or an earlier one, continue.
+        // Readers at the last stored position, or at an earlier one, continue.
         for after in [0, kept] {
             let changes = all(&mut clients, after, 100).await;
             let entry = changes.iter().find(|change| change.position == last).unwrap();
@@ -93,7 +93,7 @@ async fn positions_and_ids_jump_ahead_together() {
         assert_eq!(compared, Some(Broken::Lost { position: 8 }));
         kept = last + 1;
     }
-    // Every sequence has advanced, whatever the table.
+    // The sequences of all tables have advanced.
     let behind =
         "select count(*) from id_sequences() s cross join lateral id_reached(s.id_sequence, s.of_table, s.of_column) r
         where r.last_id < first_position() / restore_distance() * ((s.most + 1) >> 31)";
@@ -102,8 +102,8 @@ async fn positions_and_ids_jump_ahead_together() {
     let known = "select count(*) from id_sequences()";
     let count =
         async |question: &'static str| sqlx::query_scalar::<_, i64>(question).fetch_one(&core.pool).await.unwrap();
-    assert_eq!(count(of_tables).await, count(known).await, "a sequence that no column owns does not jump");
-    // The entry cannot be moved manually.
+    assert_eq!(count(of_tables).await, count(known).await, "a sequence without an owning column does not jump");
+    // The audit detects manual edits of the entry.
     let moved =
         "update changes set records[1] = replace(records[1], '[5,', '[4,') where company_id = {} and resource = 0";
     sqlx::raw_sql(AssertSqlSafe(moved.replace("{}", &company.to_string()))).execute(&core.pool).await.unwrap();
@@ -111,7 +111,7 @@ async fn positions_and_ids_jump_ahead_together() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn new_positions_follow_all_lost_ones() {
+async fn new_companies_start_after_lost_positions() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     jump(&core.pool).await;
     let at = reached(&core.pool).await;
@@ -136,9 +136,9 @@ async fn new_positions_follow_all_lost_ones() {
     }
 }
 
-/// The same backup can be restored twice, so the second jump knows nothing of the first.
+/// The same backup can be restored twice, and the second jump knows nothing about the first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn jumps_depend_only_on_the_time() {
+async fn jumps_are_derived_from_the_clock() {
     const SECONDS: &str = "select floor(extract(epoch from now() - timestamptz '2020-01-01 00:00:00Z'))::bigint";
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let company = new_company();
@@ -150,18 +150,18 @@ async fn jumps_depend_only_on_the_time() {
     let first = reached(&core.pool).await;
     let after = seconds().await;
     assert!((before << 22..=after << 22).contains(&first), "{before} {first} {after}");
-    // Even if the clock is behind, no two jumps are equal: the database stores the previous one.
+    // Jumps differ even if the clock is behind, because the database stores the previous jump.
     let ahead = "create or replace function first_position() returns bigint language sql stable parallel safe as 'select 1::bigint << 52'";
     run(&core.pool, ahead).await;
     jump(&core.pool).await;
     assert_eq!(reached(&core.pool).await, (1 << 52) + (1 << 22));
-    // After a copy of only the records, it knows no other jump.
+    // In a copy of the records alone, stored positions show the previous jump.
     let forgotten = "create or replace function first_position() returns bigint language sql stable parallel safe as 'select 0::bigint'";
     run(&core.pool, forgotten).await;
     jump(&core.pool).await;
     assert_eq!(reached(&core.pool).await, (1 << 52) + (2 << 22));
     assert_eq!(audit::verify(&mut core.pool.acquire().await.unwrap(), company).await.unwrap(), None);
-    // At the end of the positions, nothing jumps.
+    // A jump past the last position fails.
     let end = "create or replace function first_position() returns bigint language sql stable parallel safe as 'select (1::bigint << 53) - 1'";
     run(&core.pool, end).await;
     let error = jump_ahead(&mut core.pool.acquire().await.unwrap()).await.unwrap_err().to_string();
@@ -169,7 +169,7 @@ async fn jumps_depend_only_on_the_time() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sequences_of_operators_do_not_change() {
+async fn jumps_skip_operator_sequences() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let own = "
         create table own_notes (id smallserial primary key, note text);
@@ -184,10 +184,10 @@ async fn sequences_of_operators_do_not_change() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_jump_that_fails_moves_no_id() {
+async fn failed_jumps_change_no_sequences() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let id = core.company(new_company()).affiliate("A").await;
-    // The last sequence by name has no IDs left.
+    // The last sequence, by name, is exhausted.
     run(&core.pool, "alter sequence webhooks_id_seq maxvalue 100; select setval('webhooks_id_seq', 100)").await;
     for _ in 0..3 {
         let error = jump_ahead(&mut core.pool.acquire().await.unwrap()).await.unwrap_err().to_string();
@@ -200,9 +200,9 @@ async fn a_jump_that_fails_moves_no_id() {
     assert_eq!(core.company(new_company()).affiliate("C").await, at + 1);
 }
 
-/// A restore that first drops the tables: for a time, the identity table is empty, or has no key.
+/// Some restores drop the tables first. The identity table is then empty, or lacks its key, for a while.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn databases_under_restore_are_not_served() {
+async fn core_rejects_partially_restored_databases() {
     let database = fresh_database().await.options;
     let core = TestCore::over(database.clone(), 4).await;
     core.company(new_company()).affiliate("A").await;
@@ -216,14 +216,14 @@ async fn databases_under_restore_are_not_served() {
     };
     let (error, rows) = identities("create table kept as table database_identity; delete from database_identity").await;
     assert!(error.is_some_and(|error| error.contains("not restored completely")));
-    assert_eq!(rows, 0, "a service writes nothing of its own there");
+    assert_eq!(rows, 0, "the core must write nothing to a partially restored database");
     let keyless = "
         alter table database_identity drop constraint database_identity_pkey;
         insert into database_identity select true, 'of the backup', restores, restored_at from kept";
     let (error, rows) = identities(keyless).await;
     assert!(error.is_some_and(|error| error.contains("not restored completely")));
     assert_eq!(rows, 1);
-    // As a service of an earlier release left it: two rows.
+    // Earlier releases could leave two rows.
     run(&core.pool, "insert into database_identity table kept").await;
     jump(&core.pool).await;
     let rows: Vec<i64> =
@@ -233,9 +233,9 @@ async fn databases_under_restore_are_not_served() {
     assert_eq!(error, None);
 }
 
-/// Positions that a restore has skipped count neither as dropped nor as stored.
+/// Positions skipped by a restore count neither as dropped nor as stored.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn restores_without_changes_dropped_nothing() {
+async fn restores_do_not_count_as_drops() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let (before, after) = (new_company(), new_company());
     core.company(before).affiliate("A").await;
@@ -245,7 +245,7 @@ async fn restores_without_changes_dropped_nothing() {
     }
     let mut connection = core.pool.acquire().await.unwrap();
     let at = reached(&core.pool).await;
-    // Each restore is an entry.
+    // Each restore adds one entry.
     for changes in [[2, 2], [3, 3]] {
         for (company, changes) in [before, after].into_iter().zip(changes) {
             assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
@@ -253,7 +253,7 @@ async fn restores_without_changes_dropped_nothing() {
         }
         jump(&core.pool).await;
     }
-    // Retention drops the first changes. One company has a restore among them.
+    // Retention drops the first changes, including one company's restore entry.
     let old = format!(
         "create table changes_y2020m01 (like changes including compression);
         alter table changes attach partition changes_y2020m01 for values from ('2020-01-01Z') to ('2020-02-01Z');
@@ -270,7 +270,7 @@ async fn restores_without_changes_dropped_nothing() {
         );
         assert_eq!(audit::verify(&mut connection, company).await.unwrap(), None);
     }
-    // No restore has happened yet.
+    // No restore has reached this position yet.
     let beyond = reached(&core.pool).await + (1 << 22);
     let set = format!(
         "update change_positions set dropped_position = {beyond}, dropped_hash = null; delete from change_drops"
@@ -281,7 +281,7 @@ async fn restores_without_changes_dropped_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_a_new_database_identity_jumps() {
+async fn only_new_database_identities_trigger_a_jump() {
     let database = fresh_database().await.options;
     let core = TestCore::over(database.clone(), 4).await;
     let company = new_company();
@@ -291,7 +291,7 @@ async fn only_a_new_database_identity_jumps() {
     };
     let core = TestCore::over(database.clone(), 4).await;
     assert_eq!(restores(&core.pool).await, 0);
-    // As in a dump of another table.
+    // Simulates a restored dump, in which the table has another OID.
     let other = "update database_identity set identity = identity || '0'";
     sqlx::raw_sql(other).execute(&core.pool).await.unwrap();
     drop(core);
@@ -317,7 +317,7 @@ async fn lost_etags_never_match_again() {
         UpdateAffiliateRequest { update: Some(update) }
     };
     jump(&core.pool).await;
-    // The record still has the etag from the backup. The response has the etag that the next read has.
+    // The record still has the etag from the backup. The response has the same etag as the next read.
     let saved = clients.affiliates.update_affiliate(update("after the restore", "1")).await.unwrap().into_inner();
     let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
     assert_eq!(saved.etag, read.etag);
@@ -329,7 +329,7 @@ async fn lost_etags_never_match_again() {
     let request = ReviewUrlRequest { id: url_id, review: Some(review), update_mask: None, etag: "1".to_owned() };
     let saved = clients.monitoring.review_url(request).await.unwrap().into_inner();
     assert_eq!(saved.etag, clients.url(url_id).await.etag);
-    // The second version is not the same as before the restore.
+    // Etag 2 belongs to a lost version, so it must not match.
     let status = clients.affiliates.update_affiliate(update("lost", "2")).await.unwrap_err();
     assert_eq!(reason_of(&status), "ETAG_MISMATCH");
     let revision: i64 = sqlx::query_scalar("select revision from affiliates").fetch_one(&core.pool).await.unwrap();
@@ -338,7 +338,7 @@ async fn lost_etags_never_match_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn service_role_cannot_change_the_identity() {
+async fn service_role_cannot_change_database_identity() {
     let database = fresh_database().await.options;
     let core = TestCore::over(database.clone(), 4).await;
     let service = PgPool::connect_with(database.username(embedded_postgres::SERVICE_ROLE)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Watches of changes, by slow, late or many readers.
+//! Change watches with slow, late and many readers.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ async fn watch(clients: &GrpcClients, after: i64, types: &[&str]) -> Result<Stre
     Ok(clients.changes.clone().watch_changes(request).await?.into_inner())
 }
 
-/// Begins to watch as clients do, which try again while the service is busy.
+/// Starts a watch, and retries while the service is busy, as clients do.
 async fn watch_patiently(clients: &GrpcClients) -> Result<Streaming<WatchChangesResponse>, Status> {
     let start = Instant::now();
     loop {
@@ -31,11 +31,11 @@ async fn watch_patiently(clients: &GrpcClients) -> Result<Streaming<WatchChanges
 }
 
 async fn next(watch: &mut Streaming<WatchChangesResponse>) -> Result<WatchChangesResponse, Status> {
-    let message = timeout(PATIENCE, watch.message()).await.expect("a message arrives")?;
-    Ok(message.expect("a watch has no end"))
+    let message = timeout(PATIENCE, watch.message()).await.expect("no message arrived in time")?;
+    Ok(message.expect("the watch ended"))
 }
 
-/// Adds URLs that no other call adds, with long texts.
+/// Adds unique URLs with long texts.
 async fn add(pool: &PgPool, company: i64, first: i64, count: i64) {
     let statement = format!(
         "insert into compliance_urls (company_id, url, url_hash, note)
@@ -46,7 +46,7 @@ async fn add(pool: &PgPool, company: i64, first: i64, count: i64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn readers_of_any_speed_see_each_change_once() {
+async fn fast_and_slow_readers_see_every_change_once() {
     const WRITERS: i64 = 4;
     const COMMITS: i64 = 40;
     let core = TestCore::start().await;
@@ -65,7 +65,7 @@ async fn readers_of_any_speed_see_each_change_once() {
             }
         }
     });
-    // How many messages each reader reads before it pauses, and for how long.
+    // For each reader, the number of messages between pauses, and the pause in milliseconds.
     let readers = [(u32::MAX, 0), (40, 30), (15, 700), (200, 1500)];
     let reading = readers.map(|(messages, pause)| {
         let clients = &clients;
@@ -74,7 +74,7 @@ async fn readers_of_any_speed_see_each_change_once() {
             while seen < total {
                 let page = next(&mut watch).await.unwrap().page.unwrap();
                 for change in page.changes {
-                    assert_eq!(change.position, seen + 1, "a reader that pauses for {pause} ms");
+                    assert_eq!(change.position, seen + 1, "reader with pauses of {pause} ms");
                     seen = change.position;
                 }
                 assert_eq!(page.position, seen);
@@ -86,7 +86,7 @@ async fn readers_of_any_speed_see_each_change_once() {
         }
     });
     tokio::join!(join_all(writing), join_all(reading));
-    // A late reader first reads alone.
+    // A late reader first catches up alone.
     let mut late = watch(&clients, 5, &["url"]).await.unwrap();
     let mut seen = 5;
     while seen < total {
@@ -97,7 +97,7 @@ async fn readers_of_any_speed_see_each_change_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stalled_readers_are_disconnected_without_memory() {
+async fn stalled_readers_are_disconnected_and_hold_no_memory() {
     let core = TestCore::start().await;
     let company = new_company();
     let mut watches = Vec::new();
@@ -110,15 +110,14 @@ async fn stalled_readers_are_disconnected_without_memory() {
     add(&core.pool, company, 1, 2000).await;
     let start = Instant::now();
     while memory.reserved() == 0 {
-        assert!(start.elapsed() < PATIENCE, "no page is read");
+        assert!(start.elapsed() < PATIENCE, "the core read no page");
         sleep(Duration::from_millis(1)).await;
     }
     while memory.reserved() > 0 {
-        assert!(start.elapsed() < PATIENCE, "{} bytes are held for readers that do not read", memory.reserved());
+        assert!(start.elapsed() < PATIENCE, "stalled readers still hold {} bytes", memory.reserved());
         sleep(Duration::from_millis(10)).await;
     }
-    // This is longer than the service waits for a client. For each watch, it has made the message that was requested in advance, and has kept
-    // nothing else.
+    // Longer than the service waits for a client. The service keeps at most the message that each client requested in advance.
     sleep(Duration::from_secs(12)).await;
     for watch in &mut watches {
         let mut messages = 0;
@@ -128,10 +127,10 @@ async fn stalled_readers_are_disconnected_without_memory() {
                 Err(status) => break status,
             }
         };
-        assert!(messages <= 1, "{messages} messages were kept");
+        assert!(messages <= 1, "the core kept {messages} messages");
         assert_eq!((ended.code(), &*reason_of(&ended)), (Code::ResourceExhausted, "RATE_LIMITED"), "{ended:?}");
     }
-    // A reader that continues has missed nothing.
+    // A reader that reconnects has missed nothing.
     let mut watch = watch(&core.company(company), 0, &[]).await.unwrap();
     let mut positions = Vec::new();
     while positions.len() < 2000 {
@@ -141,7 +140,7 @@ async fn stalled_readers_are_disconnected_without_memory() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn large_changes_use_memory_until_sent() {
+async fn large_changes_reserve_memory_until_sent() {
     const BYTES: usize = 1 << 20;
     const READERS: usize = 4;
     let core = TestCore::start().await;
@@ -160,11 +159,11 @@ async fn large_changes_use_memory_until_sent() {
     let wait_for = async |is_reached: fn(usize) -> bool| {
         let start = Instant::now();
         while !is_reached(memory.reserved()) {
-            assert!(start.elapsed() < PATIENCE, "{} bytes are held", memory.reserved());
+            assert!(start.elapsed() < PATIENCE, "{} bytes are reserved", memory.reserved());
             sleep(Duration::from_millis(1)).await;
         }
     };
-    // More changes than in the shared page.
+    // Each reader needs memory of its own, beyond the shared page.
     wait_for(|held| held >= READERS * BYTES * 2).await;
     for watch in &mut watches {
         assert_eq!(next(watch).await.unwrap().page.unwrap().position, 1);
@@ -173,15 +172,15 @@ async fn large_changes_use_memory_until_sent() {
     wait_for(|held| held == 0).await;
 }
 
-/// Like the record of a company whose rows were removed manually.
+/// Simulates the manual removal of a company's changes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_record_that_restarts_ends_its_watches() {
+async fn watches_end_when_positions_restart() {
     let core = TestCore::start().await;
     let company = new_company();
     add(&core.pool, company, 1, 5).await;
     let mut watch = watch(&core.company(company), 0, &[]).await.unwrap();
     assert_eq!(next(&mut watch).await.unwrap().page.unwrap().position, 5);
-    // The first position that the core notices belongs to the previous record.
+    // The core first notices a position from before the removal.
     add(&core.pool, company, 6, 1).await;
     assert_eq!(next(&mut watch).await.unwrap().page.unwrap().position, 6);
     let remove = format!(
@@ -194,11 +193,11 @@ async fn a_record_that_restarts_ends_its_watches() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn too_many_watches_are_rejected() {
+async fn watch_limit_applies_per_company() {
     let core = TestCore::start().await;
     let most = core_server::limits::WATCHERS_OF_A_COMPANY;
     let (company, other) = (core.company(new_company()), core.company(new_company()));
-    // All at the same time, as after a restart: more watches than a company's limit of other calls in flight.
+    // All at the same time, as after a restart, and more than the company's limit for other concurrent calls.
     let open = stream::iter(0..most).map(|_| watch_patiently(&company)).buffer_unordered(most);
     let read = open.map(|watch| {
         let mut watch = watch.unwrap();
@@ -212,7 +211,7 @@ async fn too_many_watches_are_rejected() {
     watches[0].abort();
     let start = Instant::now();
     while watch(&company, 0, &[]).await.is_err() {
-        assert!(start.elapsed() < PATIENCE, "a watch that has ended still counts");
+        assert!(start.elapsed() < PATIENCE, "an ended watch still counts towards the limit");
         sleep(Duration::from_millis(10)).await;
     }
 }

@@ -1,21 +1,21 @@
-//! Builders of the messages that these tests send.
+//! Builders for the request messages of these tests.
 
 use compliance_api::v1::{
     CaseInput, FieldViolation, IncidentInput, IncidentType, InfractionInput, OpenCaseRequest, UrlObservation,
 };
 use prost_types::Timestamp;
 
-/// The timestamp of a text, `YYYY-MM-DD HH:MM:SS`.
+/// Parses a timestamp in the form `YYYY-MM-DD HH:MM:SS`.
 pub(crate) fn at(text: &str) -> Timestamp {
     compliance_api::json::records::timestamp_of_text(text).unwrap()
 }
 
-/// The text of a timestamp.
+/// Formats a timestamp, if any.
 pub(crate) fn text(timestamp: Option<&Timestamp>) -> Option<String> {
     compliance_api::json::datetime_text(timestamp?)
 }
 
-/// A text as an optional field.
+/// Returns a text as an optional field.
 #[expect(clippy::unnecessary_wraps, reason = "nearly every field is optional")]
 pub(crate) fn some(value: &str) -> Option<String> {
     Some(value.to_owned())
@@ -37,7 +37,7 @@ pub(crate) fn form_incident(reference: &str) -> IncidentInput {
     IncidentInput { incident_type: IncidentType::Form.into(), reference: some(reference), ..IncidentInput::default() }
 }
 
-/// A case of the affiliate `A`.
+/// Returns a request that opens a case for affiliate `A`.
 pub(crate) fn opening(request_id: &str) -> OpenCaseRequest {
     OpenCaseRequest {
         request_id: some(request_id),
@@ -46,7 +46,7 @@ pub(crate) fn opening(request_id: &str) -> OpenCaseRequest {
     }
 }
 
-/// Paths and messages of an item's violations.
+/// Returns the path and message of each violation.
 pub(crate) fn violations(violations: &[FieldViolation]) -> Vec<(&str, &str)> {
     violations.iter().map(|violation| (violation.field.as_str(), violation.description.as_str())).collect()
 }

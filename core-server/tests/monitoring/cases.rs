@@ -1,4 +1,4 @@
-//! Cases: opened and updated.
+//! Opening and updating cases.
 
 use compliance_api::v1::{
     BatchOpenCasesRequest, CaseInput, CaseResult, ComplianceCase, Incident, IncidentType, OpenCaseRequest,
@@ -52,11 +52,11 @@ fn full() -> OpenCaseRequest {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_field_is_read_as_it_was_opened() {
+async fn opened_cases_keep_every_field() {
     fields_are_read_as_opened(&TestCore::start().await).await;
 }
 
-/// Opens a case with every field and reads it.
+/// Opens a case with every field and reads it back.
 pub(super) async fn fields_are_read_as_opened(service: &TestCore) {
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -114,7 +114,7 @@ pub(super) async fn fields_are_read_as_opened(service: &TestCore) {
     assert!(read.incidents.is_sorted_by_key(|incident| incident.incident_id));
     assert_eq!(company.url(url).await.case_id, Some(id));
 
-    // A case with required fields only.
+    // A case with only the required fields.
     let id = company.open(opening("r-2")).await;
     let read = company.case(id).await;
     assert!(now() - read.created_date.unwrap().seconds < 60);
@@ -138,7 +138,7 @@ async fn open_all(company: &mut GrpcClients, cases: Vec<OpenCaseRequest>) -> Vec
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_same_request_opens_one_case() {
+async fn repeated_requests_open_one_case() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -157,7 +157,7 @@ async fn the_same_request_opens_one_case() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_invalid_case_fails_alone() {
+async fn invalid_cases_do_not_fail_the_batch() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -222,7 +222,7 @@ async fn an_invalid_case_fails_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_invalid_single_case_is_refused() {
+async fn open_case_rejects_invalid_cases() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -243,7 +243,7 @@ fn update(case_id: i64, case: CaseInput, paths: &[&str]) -> UpdateCaseRequest {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_update_changes_the_fields_of_its_mask() {
+async fn updates_change_only_masked_fields() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -290,7 +290,7 @@ async fn an_update_changes_the_fields_of_its_mask() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_update_that_changes_nothing_writes_nothing() {
+async fn no_op_updates_write_nothing() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -305,7 +305,7 @@ async fn an_update_that_changes_nothing_writes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_invalid_update_changes_nothing() {
+async fn invalid_updates_change_nothing() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -335,7 +335,7 @@ async fn an_invalid_update_changes_nothing() {
         assert_eq!(status.code(), code, "{request:?}");
     }
     assert_eq!(company.case(id).await, before);
-    // A field that the mask does not name is not checked.
+    // Fields outside the mask are not validated.
     let case = CaseInput { sub_status: some("?"), case_worker: some("x"), ..none() };
     assert!(company.monitoring.update_case(update(id, case, &["case_worker"])).await.unwrap().into_inner().changed);
 }

@@ -1,4 +1,4 @@
-//! Each column separately: every field of an export, and every column of a counted table.
+//! Every field of an export, and every column of a counted table.
 
 use compliance_api::v1::{ExportCasesRequest, ExportUrlsRequest, OpenCaseRequest, UrlObservation};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use test_support::{TestCore, values};
 use super::concurrency::counts_hold;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn exports_contain_the_written_values() {
+async fn exports_contain_every_written_field() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -34,15 +34,15 @@ async fn exports_contain_the_written_values() {
     assert_eq!(serde_json::to_value(&exported).unwrap(), json!([case]));
 }
 
-/// Keys: anyone who changes them manually must also repair the counts.
+/// Key columns. Operators who change keys manually must also repair the counts.
 const KEYS: [&str; 2] = ["company_id", "id"];
 
-/// New values of a column, as expressions of a row `t`.
+/// Returns new values for a column, as expressions on a row `t`.
 fn changes(column: &str, data_type: &str, nullable: bool) -> Vec<String> {
     let mut values: Vec<String> = match (column, data_type) {
         ("affiliate_id", _) => vec!["2".to_owned()],
         ("case_id", _) => vec!["7".to_owned()],
-        // In another fine bucket, in another coarse one, and on the same day.
+        // Other fine and coarse buckets, and the same day.
         (_, "timestamp with time zone") => ["1 day", "100 days", "-40 days", "1 second"]
             .iter()
             .map(|change| format!("coalesce(t.{column}, timestamptz '2024-05-01Z') + interval '{change}'"))
@@ -52,7 +52,7 @@ fn changes(column: &str, data_type: &str, nullable: bool) -> Vec<String> {
         (_, "text") => vec![format!("coalesce(t.{column}, '') || t.id")],
         (_, "bytea") => vec![format!("sha256(t.{column} || 'x')")],
         (_, "ARRAY") => vec!["array['x']".to_owned()],
-        other => panic!("no change of {other:?}"),
+        other => panic!("no test values for {other:?}"),
     };
     if nullable {
         values.push("null".to_owned());
@@ -66,7 +66,7 @@ async fn run(pool: &PgPool, statement: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn counts_follow_each_column_alone() {
+async fn counts_follow_changes_to_each_column() {
     let core = TestCore::start().await;
     let pool = &core.pool;
     run(
@@ -99,7 +99,7 @@ async fn counts_follow_each_column_alone() {
                 continue;
             }
             for value in changes(column, data_type, *nullable) {
-                // One row, and then all rows, in the order of their keys because of unique keys.
+                // First one row, and then nearly all rows.
                 for rows in ["t.id = 1400", "t.id <> 7"] {
                     run(pool, &format!("update {table} t set {column} = {value} where t.company_id = 1 and {rows}"))
                         .await;
@@ -115,5 +115,5 @@ async fn counts_follow_each_column_alone() {
     counts_hold(pool).await;
     run(pool, "delete from compliance_cases where company_id = 1").await;
     counts_hold(pool).await;
-    assert!(changed > 100, "{changed} changes");
+    assert!(changed > 100, "only {changed} changes");
 }

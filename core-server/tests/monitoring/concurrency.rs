@@ -17,7 +17,7 @@ fn address(nth: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn chunks_that_cross_do_not_deadlock() {
+async fn overlapping_chunks_do_not_deadlock() {
     let service = TestCore::start().await;
     let writers = (0..8_u64).map(|seed| {
         let mut company = service.company(1);
@@ -52,7 +52,7 @@ async fn chunks_that_cross_do_not_deadlock() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_updates_of_different_fields_are_all_kept() {
+async fn concurrent_updates_keep_all_fields() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -82,7 +82,7 @@ async fn concurrent_updates_of_different_fields_are_all_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_request_ids_open_one_case() {
+async fn concurrent_opens_with_equal_ids_create_one_case() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -145,7 +145,7 @@ async fn random_writes_keep_counts_correct() {
     hold(&service.pool).await;
 }
 
-/// One write of a random kind.
+/// Makes one write of a random kind.
 async fn write(company: &mut GrpcClients, cases: &[i64], random: &mut StdRng, name: &str) {
     let m = &mut company.monitoring;
     let case_id = cases[random.random_range(0..cases.len())];
@@ -227,12 +227,12 @@ async fn count(pool: &PgPool, sql: &'static str) -> i64 {
 }
 
 async fn deadlocks(pool: &PgPool) -> i64 {
-    // Statistics are delayed. This flushes the statistics of this connection.
+    // PostgreSQL delays statistics, so the connection flushes its own first.
     sqlx::query("select pg_stat_force_next_flush()").execute(pool).await.unwrap();
     count(pool, "select deadlocks from pg_stat_database where datname = current_database()").await
 }
 
-/// The counts equal the counted records, and every URL has the case of its newest incident.
+/// Asserts that the counts match the records, and that every URL has its newest incident's case.
 async fn hold(pool: &PgPool) {
     counts_hold(pool).await;
     let wrong = "
@@ -243,7 +243,7 @@ async fn hold(pool: &PgPool) {
     assert_eq!(count(pool, wrong).await, 0);
 }
 
-/// The counts equal the counted records.
+/// Asserts that the counts match the records.
 pub(super) async fn counts_hold(pool: &PgPool) {
     let wrong = "
         with real as (

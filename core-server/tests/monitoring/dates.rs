@@ -1,4 +1,4 @@
-//! The dates that follow from a change.
+//! Dates that case changes set.
 
 use compliance_api::v1::{
     AttachIncidentsRequest, CaseInput, CloseCaseRequest, ComplianceCase, OpenCaseRequest, ReopenCaseRequest,
@@ -13,7 +13,7 @@ use super::builders::{at, form_incident, opening, some, text};
 
 const LONG_AGO: &str = "2020-01-01 00:00:00";
 
-/// Moves the dates of all cases back by a day, so that new dates differ from old ones.
+/// Moves the dates of all cases back by a day, to tell new dates from old ones.
 async fn age(service: &TestCore) {
     sqlx::query(
         "update compliance_cases set created_date = created_date - interval '1 day',
@@ -26,8 +26,9 @@ async fn age(service: &TestCore) {
     .unwrap();
 }
 
-/// The state of each date: `+` set just now, `-` set before, `.` not set. The order is first action, reviewed, flagged,
-/// resolved, closed, updated.
+/// Returns the state of each date: `+` just set, `-` set before, `.` not set.
+///
+/// The order is first action, reviewed, flagged, resolved, closed, updated.
 fn dates(case: &ComplianceCase) -> String {
     let sign = |date: &Option<Timestamp>| match date {
         None => '.',
@@ -56,7 +57,7 @@ fn status(name: &str) -> CaseInput {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_date_follows_from_its_change() {
+async fn case_changes_set_each_date_once() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -86,7 +87,7 @@ async fn each_date_follows_from_its_change() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn resolving_closing_and_reopening_keep_their_dates() {
+async fn status_changes_set_and_clear_dates() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -108,7 +109,7 @@ async fn resolving_closing_and_reopening_keep_their_dates() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn transitions_that_do_not_apply_change_nothing() {
+async fn inapplicable_transitions_change_nothing() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -158,7 +159,7 @@ async fn transitions_that_do_not_apply_change_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_opening_sets_dates_like_a_change() {
+async fn opening_a_case_sets_its_dates() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -191,12 +192,12 @@ async fn an_opening_sets_dates_like_a_change() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn given_dates_are_kept() {
+async fn explicit_dates_are_kept() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
     let id = company.open(opening("r")).await;
-    // One date is given. Another one is in the mask but absent. Both end as requested.
+    // Two dates are given, and a third one is in the mask but absent. All three end up as requested.
     let case =
         CaseInput { last_updated_date: Some(at(LONG_AGO)), reviewed_date: Some(at(LONG_AGO)), ..status("Resolved") };
     let paths = ["case_status", "last_updated_date", "reviewed_date", "resolved_date"].map(str::to_owned).to_vec();
@@ -208,7 +209,7 @@ async fn given_dates_are_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn attaching_and_detaching_incidents_is_an_action() {
+async fn attaching_an_incident_sets_first_action_date() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;

@@ -1,4 +1,4 @@
-//! Etags of cases and URLs, and requests to open a case that already exists with other content.
+//! Etags of cases and URLs, and request IDs reused with other content.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ fn worker(id: i64, worker: &str, etag: &str) -> UpdateCaseRequest {
     UpdateCaseRequest { id, case, update_mask: None, etag: etag.to_owned() }
 }
 
-/// Updates a case, and returns its new etag.
+/// Updates a case and returns its new etag.
 async fn update(company: &mut GrpcClients, request: UpdateCaseRequest) -> Result<String, Status> {
     Ok(company.monitoring.update_case(request).await?.into_inner().etag)
 }
@@ -33,7 +33,7 @@ fn assert_changed(refused: &Status, id: i64, etag: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn case_changes_need_the_current_etag() {
+async fn case_changes_require_the_current_etag() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -42,7 +42,7 @@ async fn case_changes_need_the_current_etag() {
     let second = update(&mut company, worker(id, "Ann", &first)).await.unwrap();
     assert_eq!(company.case(id).await.etag, second);
     assert_changed(&update(&mut company, worker(id, "Bob", &first)).await.unwrap_err(), id, &second);
-    // Also if the update would change nothing.
+    // An update without changes also needs the current etag.
     assert_changed(&update(&mut company, worker(id, "Ann", &first)).await.unwrap_err(), id, &second);
     assert_eq!(update(&mut company, worker(id, "Ann", &second)).await.unwrap(), second);
 
@@ -73,7 +73,7 @@ fn note(text: &str) -> UrlReview {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_review_needs_the_current_etag() {
+async fn reviews_require_the_current_etag() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     let id = company.observe_one(observation("https://example.org/")).await;
@@ -90,7 +90,7 @@ async fn a_review_needs_the_current_etag() {
     }
     let unchanged = company.url(id).await;
     assert_eq!((unchanged.note.as_deref(), unchanged.infractions.len()), (Some("a"), 0));
-    // One of several. Nothing to change keeps the etag.
+    // One matching etag is enough. A review without changes keeps the etag.
     let several = format!("7000, {second}");
     let third = company.monitoring.review_url(review(id, infractions, &several)).await.unwrap().into_inner().etag;
     let nothing = company.monitoring.review_url(review(id, UrlReview::default(), &third)).await.unwrap().into_inner();
@@ -144,11 +144,11 @@ async fn every_url_change_updates_its_etag() {
     sqlx::raw_sql("update compliance_urls set note = 'by hand'").execute(&core.pool).await.unwrap();
     assert!(seen.insert(company.url(id).await.etag), "by hand");
     sqlx::raw_sql("update affiliates set city = 'Bern'").execute(&core.pool).await.unwrap();
-    assert!(!seen.insert(company.url(id).await.etag), "the affiliate is another record");
+    assert!(!seen.insert(company.url(id).await.etag), "affiliate changed");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_concurrent_change_per_etag_wins() {
+async fn only_one_concurrent_change_per_etag_succeeds() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -185,10 +185,10 @@ async fn every_case_change_updates_its_etag() {
     sqlx::raw_sql("update compliance_cases set case_worker = 'by hand'").execute(&core.pool).await.unwrap();
     assert!(seen.insert(company.case(id).await.etag), "by hand");
     sqlx::raw_sql("update affiliates set city = 'Bern'").execute(&core.pool).await.unwrap();
-    assert!(!seen.insert(company.case(id).await.etag), "the affiliate is another record");
+    assert!(!seen.insert(company.case(id).await.etag), "affiliate changed");
 }
 
-/// A request with some of everything.
+/// Returns a request with several fields and incidents.
 fn full() -> OpenCaseRequest {
     let case = opening("r").case.map(|case| CaseInput {
         case_worker: some("Ann"),
@@ -206,12 +206,12 @@ fn with(change: impl Fn(&mut CaseInput)) -> OpenCaseRequest {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_id_with_other_content_is_refused() {
+async fn reused_request_ids_with_other_content_are_rejected() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
     let id = company.open(full()).await;
-    // The content is compared with the content at the opening, even if the case has changed since.
+    // The core compares the content with the original request, even if the case has changed since.
     update(&mut company, worker(id, "Bob", "")).await.unwrap();
     let attach = AttachIncidentsRequest { id, incidents: vec![form_incident("3")] };
     company.monitoring.attach_incidents(attach).await.unwrap();
@@ -235,17 +235,17 @@ async fn a_request_id_with_other_content_is_refused() {
         assert_eq!((metadata["case_id"].as_str(), metadata["fields"].as_str()), (id.to_string().as_str(), fields));
     }
     assert_eq!(company.case(id).await.case_worker.as_deref(), Some("Bob"));
-    // The same request ID of another company is different.
+    // Other companies can use the same request ID.
     let mut other = core.company(2);
     other.affiliate("A").await;
     assert_ne!(other.open(opening("r")).await, id);
-    // For cases that an earlier release opened, the content at the opening is unknown.
+    // Cases from an earlier release have no stored content to compare.
     sqlx::raw_sql("update compliance_cases set opened_with = null").execute(&core.pool).await.unwrap();
     assert_eq!(company.open(with(|case| case.case_worker = some("Cem"))).await, id);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn items_with_conflicting_content_fail_alone() {
+async fn conflicting_items_do_not_fail_the_batch() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -269,14 +269,14 @@ async fn items_with_conflicting_content_fail_alone() {
             (ResultCode::Saved, new, false),
         ]
     );
-    let message = "The case.case_worker field differs from the field that the case was opened with. Update that case, or \
+    let message = "The case.case_worker field differs from the value set when the case was opened. Update that case, or \
                    send another request_id.";
     assert_eq!(violations(&results[1].violations), [("case.case_worker", message)]);
     assert_eq!(results[1].msg, "This request_id has already opened a case with other content.");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn exported_cases_can_be_opened_again() {
+async fn exported_cases_can_be_imported_twice() {
     let core = TestCore::start().await;
     let (mut company, mut other) = (core.company(1), core.company(2));
     company.affiliate("A").await;
@@ -293,9 +293,9 @@ async fn exported_cases_can_be_opened_again() {
     assert_eq!(other.case(id + 1).await.case_worker.as_deref(), Some("Bob"));
 }
 
-/// Repeats cases, their incidents, URLs and infractions with the same content.
+/// Repeats writes of cases, incidents, URLs and infractions with the same content.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn repetitions_change_nothing() {
+async fn repeated_writes_change_nothing() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -328,7 +328,7 @@ async fn repetitions_change_nothing() {
         company.monitoring.close_case(CloseCaseRequest { id, ..CloseCaseRequest::default() }).await.unwrap();
         let position = "select position from change_positions where company_id = 1";
         let position: i64 = sqlx::query_scalar(position).fetch_one(&core.pool).await.unwrap();
-        // The case, with its etag and the date of its last change.
+        // The case includes its etag and `last_updated_date`.
         (company.case(id).await, position)
     };
     let first = repeat().await;

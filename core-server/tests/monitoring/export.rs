@@ -1,4 +1,4 @@
-//! Exports of one company, imported by another.
+//! Exports, and their import into the same or another company.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 use super::builders::{form_incident, infraction, observation, opening, some, url_incident, violations};
 
-/// Adds URLs, each with a text of this number of bytes.
+/// Adds URLs, each with a text of `bytes` bytes.
 async fn add_urls(core: &TestCore, company: i64, count: i32, bytes: i32) -> Vec<i64> {
     let statement = "insert into compliance_urls (company_id, url, url_hash, domain, transcription_text)
         select $1, 'https://example.org/' || n, sha256(n::text::bytea), 'example.org', repeat('x', $3)
@@ -25,13 +25,13 @@ async fn add_urls(core: &TestCore, company: i64, count: i32, bytes: i32) -> Vec<
     ids
 }
 
-/// The pages of an export: the last ID of each, and how many records it has.
+/// Returns the last ID and the record count of each export page.
 async fn pages(clients: &mut GrpcClients, pause: Duration) -> Vec<(i64, usize)> {
     let mut messages = clients.monitoring.export_urls(ExportUrlsRequest::default()).await.unwrap().into_inner();
     let mut pages = Vec::new();
     while let Some(page) = messages.message().await.unwrap() {
         pages.push((page.last_url_id, page.observations.len()));
-        // The reader is busy for a while, after the first message and others.
+        // The reader pauses after the first page and after every third page from there.
         if pages.len() % 3 == 1 {
             sleep(pause).await;
         }
@@ -39,9 +39,9 @@ async fn pages(clients: &mut GrpcClients, pause: Duration) -> Vec<(i64, usize)> 
     pages
 }
 
-/// The core drops a page that nobody reads for half a second, and reads it again from the reader's position.
+/// The core drops a page that stays unread for half a second, and reads it again from the reader's position.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slow_reader_receives_every_record_once() {
+async fn slow_readers_receive_every_record_once() {
     let core = TestCore::start().await;
     let company = new_company();
     let ids = add_urls(&core, company, 150, 10).await;
@@ -53,9 +53,9 @@ async fn a_slow_reader_receives_every_record_once() {
     assert_eq!(read, ids.len());
 }
 
-/// A page with long texts has few records, but is not the last page.
+/// A page with long texts holds few records, but is not the last page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_export_of_long_texts_is_complete() {
+async fn exports_with_long_texts_are_complete() {
     let core = TestCore::start().await;
     let company = new_company();
     let ids = add_urls(&core, company, 30, 300_000).await;
@@ -82,7 +82,7 @@ async fn cases(company: &mut GrpcClients) -> Vec<OpenCaseRequest> {
     all
 }
 
-/// The records as partners read them, without IDs, which differ between companies.
+/// Returns the records as partners read them, without company-specific IDs.
 async fn reads(company: &mut GrpcClients) -> (Vec<ComplianceUrl>, Vec<ComplianceCase>) {
     let request =
         ListComplianceUrlsRequest { sort_dir: SortDirection::Asc.into(), per_page: Some(200), ..Default::default() };
@@ -109,8 +109,7 @@ async fn open(company: &mut GrpcClients, cases: Vec<OpenCaseRequest>) -> Vec<Cas
     company.monitoring.batch_open_cases(BatchOpenCasesRequest { cases }).await.unwrap().into_inner().results
 }
 
-/// With affiliates that share an identifier, with cases that have changed since their opening, and with a case that the service did not
-/// open.
+/// Covers affiliates that share an identifier, cases that changed after they were opened, and a manually inserted case.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reimported_exports_change_nothing() {
     let core = TestCore::start().await;
@@ -155,14 +154,14 @@ async fn reimported_exports_change_nothing() {
     }
     assert_eq!(reads(&mut company).await, original);
 
-    // Only a difference from the current case is reported.
+    // Only differences from the current case are reported.
     let differing = exported_cases.into_iter().map(|mut request| {
         request.case.as_mut().unwrap().submitter = some("Sam");
         request
     });
     let results = open(&mut company, differing.collect()).await;
     for result in &results {
-        let message = "The case.submitter field differs from the case as it is now. Update that case, or send \
+        let message = "The case.submitter field differs from the current case. Update that case, or send \
                        another request_id.";
         assert_eq!(violations(&result.violations), [("case.submitter", message)], "{result:?}");
         assert_eq!(result.code(), ResultCode::Duplicate);
@@ -172,7 +171,7 @@ async fn reimported_exports_change_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn request_ids_of_callers_differ_from_generated_ones() {
+async fn caller_request_ids_take_precedence_over_generated_ones() {
     let core = TestCore::start().await;
     let (mut company, mut other) = (core.company(1), core.company(2));
     let affiliate = company.affiliate("A").await;
@@ -181,18 +180,18 @@ async fn request_ids_of_callers_differ_from_generated_ones() {
     let id: i64 = sqlx::query_scalar(insert).bind(affiliate).fetch_one(&core.pool).await.unwrap();
     let exported = cases(&mut company).await;
     assert_eq!(exported[0].request_id, Some(format!("case-{id}")));
-    // A case of another company is different.
+    // In another company, the same request opens a new case.
     assert!(open(&mut other, exported.clone()).await[0].created);
     let spelled_otherwise = OpenCaseRequest { request_id: Some(format!("case-0{id}")), ..exported[0].clone() };
     assert!(open(&mut company, vec![spelled_otherwise]).await[0].created);
     let own = company.open(opening(&format!("case-{id}"))).await;
     assert_ne!(own, id);
-    // The request ID now belongs to the case that was opened with it.
+    // The request ID now belongs to the case opened with it.
     assert_eq!(open(&mut company, exported).await[0].case_id, Some(own));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn exports_read_the_same_in_another_company() {
+async fn exports_can_be_imported_by_another_company() {
     let service = TestCore::start().await;
     let (mut one, mut two) = (service.company(1), service.company(2));
     for company in [&mut one, &mut two] {
@@ -228,7 +227,7 @@ async fn exports_read_the_same_in_another_company() {
     }
 
     let (exported_urls, exported_cases) = (urls(&mut one).await, cases(&mut one).await);
-    // Encodes and decodes them, as a file does.
+    // The exports survive a round trip through JSON.
     let line = serde_json::to_string(&exported_urls).unwrap();
     assert_eq!(serde_json::from_str::<Vec<UrlObservation>>(&line).unwrap(), exported_urls);
     let line = serde_json::to_string(&exported_cases).unwrap();

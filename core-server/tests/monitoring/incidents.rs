@@ -1,4 +1,4 @@
-//! Incidents: attached and detached, and the case of a URL.
+//! Attaching and detaching incidents, and the case of a URL.
 
 use compliance_api::v1::{
     AttachIncidentsRequest, DetachIncidentsRequest, IncidentInput, IncidentKey, IncidentResult, IncidentType,
@@ -33,7 +33,7 @@ fn url_key(url: &str) -> IncidentKey {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_type_is_attached_once() {
+async fn each_incident_is_attached_once() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -63,7 +63,7 @@ async fn every_type_is_attached_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_incident_gets_the_given_infraction() {
+async fn attaching_again_replaces_the_infraction() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -84,7 +84,7 @@ async fn an_incident_gets_the_given_infraction() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_invalid_incident_fails_alone() {
+async fn invalid_incidents_do_not_fail_the_batch() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -129,7 +129,7 @@ async fn urls_show_their_latest_case() {
     let second = company.open(opening("r-2")).await;
     attach(&mut company, second, incidents()).await;
     assert_eq!(company.url(url).await.case_id, Some(second));
-    // A late repetition does not change that.
+    // A repeated attach to the older case changes nothing.
     attach(&mut company, first, incidents()).await;
     assert_eq!(company.url(url).await.case_id, Some(second));
     detach(&mut company, second, vec![url_key("https://example.org/")]).await;
@@ -139,11 +139,11 @@ async fn urls_show_their_latest_case() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn incidents_are_detached_by_id_and_by_content() {
+async fn incidents_can_be_detached_by_id_or_content() {
     detach_by_id_and_by_content(&TestCore::start().await).await;
 }
 
-/// Detaches incidents by their IDs and by their contents.
+/// Detaches incidents by ID and by content.
 pub(super) async fn detach_by_id_and_by_content(service: &TestCore) {
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -178,7 +178,7 @@ pub(super) async fn detach_by_id_and_by_content(service: &TestCore) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn full_cases_take_changes_but_no_incidents() {
+async fn full_cases_accept_updates_but_reject_new_incidents() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -212,14 +212,14 @@ async fn full_cases_take_changes_but_no_incidents() {
     let key = IncidentKey { incident_id: results[0].incident_id, ..IncidentKey::default() };
     assert_eq!(changed(&detach(&mut company, case, vec![key]).await), [true]);
     assert_eq!(changed(&attach(&mut company, case, vec![form_incident("10001")]).await), [true]);
-    // If the items exceed the limit of a message, nothing is written.
+    // The core rejects requests with too many items.
     let incidents = (0..10_001).map(|number| form_incident(&number.to_string())).collect();
     let request = OpenCaseRequest { incidents, ..opening("r-2") };
     assert_eq!(company.monitoring.open_case(request).await.unwrap_err().code(), Code::InvalidArgument);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unknown_cases_are_not_found() {
+async fn unknown_cases_return_not_found() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let attach = AttachIncidentsRequest { id: 5, incidents: vec![form_incident("x")] };

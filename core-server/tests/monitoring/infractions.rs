@@ -1,4 +1,4 @@
-//! Infractions: recorded and withdrawn.
+//! Recording and withdrawing infractions.
 
 use compliance_api::v1::{
     InfractionInput, InfractionResult, RecordInfractionsRequest, UrlInfraction, WithdrawInfractionsRequest,
@@ -28,11 +28,11 @@ fn changed(results: &[InfractionResult]) -> Vec<bool> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn infractions_are_recorded_once_and_withdrawn() {
+async fn recorded_infractions_can_be_withdrawn() {
     record_and_withdraw(&TestCore::start().await).await;
 }
 
-/// Records infractions and withdraws them.
+/// Records infractions and then withdraws them.
 pub(super) async fn record_and_withdraw(service: &TestCore) {
     let mut company = service.company(1);
     let url_id = company.observe_one(observation("https://example.org/")).await;
@@ -65,7 +65,7 @@ pub(super) async fn record_and_withdraw(service: &TestCore) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_invalid_infraction_fails_alone() {
+async fn invalid_infractions_do_not_fail_the_batch() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.observe_one(observation("https://example.org/")).await;

@@ -1,11 +1,11 @@
-//! The composite types of batches: the order of their attributes does not matter.
+//! Composite input types: the order of their attributes does not matter.
 
 use core_server::database;
 use test_support::{TestCore, fresh_database};
 
 use super::{cases, incidents, infractions, observations, vocabularies};
 
-/// Reverses the attributes of every input type of the monitoring operations. `affiliate_input` has its own test.
+/// Reverses the attributes of every monitoring input type. `affiliate_input` has its own test.
 const REVERSE: &str = "
     do $$
     declare
@@ -43,7 +43,7 @@ async fn reversed() -> TestCore {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reordered_attributes_reach_their_columns() {
+async fn input_type_attributes_are_matched_by_name() {
     observations::fields_are_read_as_observed(&reversed().await).await;
     cases::fields_are_read_as_opened(&reversed().await).await;
     infractions::record_and_withdraw(&reversed().await).await;

@@ -1,5 +1,5 @@
-//! Writers of different fields of one record, which all wait for the same lock: every field keeps its own writer's value. A statement that
-//! reads a record before it locks it would write back old values of the other fields.
+//! Lost updates: writers of different fields wait for the same record, and every field keeps its writer's value. A statement that reads the
+//! record before it locks the row would write back old values of the other fields.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use super::builders::{form_incident, observation, opening, some};
 
-/// Concurrent writers: fewer than the core has connections.
+/// Number of concurrent writers, fewer than the core has connections.
 const WRITERS: usize = 6;
 
 type Writer<'w> = LocalBoxFuture<'w, ()>;
@@ -32,8 +32,7 @@ async fn lock(pool: &PgPool, table: &str) -> Transaction<'static, Postgres> {
     lock
 }
 
-/// Waits until a statement of a writer waits for a lock, and releases it. The others follow it, share its statement, or wait outside the
-/// database.
+/// Releases the lock once a writer's statement waits for it. Other writers follow, share the statement, or wait outside the database.
 async fn release(pool: &PgPool, lock: Transaction<'static, Postgres>) {
     let waiting = "select count(*) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'";
@@ -42,11 +41,11 @@ async fn release(pool: &PgPool, lock: Transaction<'static, Postgres>) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(Duration::from_secs(30), contended).await.expect("no writer waits for the lock");
+    timeout(Duration::from_secs(30), contended).await.expect("no writer waited for the lock");
     lock.rollback().await.unwrap();
 }
 
-/// Runs writers that wait for a lock, and releases it when they wait.
+/// Runs writers against a lock, and releases it once they wait.
 async fn run(pool: &PgPool, lock: Transaction<'static, Postgres>, writers: Vec<impl Future<Output = ()>>) {
     tokio::join!(join_all(writers), release(pool, lock));
 }
@@ -57,14 +56,14 @@ fn groups(values: &Map<String, Value>) -> Vec<Vec<(String, Value)>> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_field_of_a_case_is_kept() {
+async fn concurrent_case_updates_keep_every_field() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
     company.affiliate("B").await;
     let case_id = company.open(opening("r")).await;
     let mut values = values::of_case();
-    // Every change sets this date.
+    // Every update sets this date.
     values.remove("last_updated_date");
     for group in groups(&values) {
         let lock = lock(&core.pool, "compliance_cases").await;
@@ -88,7 +87,7 @@ async fn every_field_of_a_case_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_operation_keeps_case_changes() {
+async fn case_operations_keep_each_others_changes() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -122,7 +121,7 @@ async fn every_operation_keeps_case_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_field_of_a_url_is_kept() {
+async fn concurrent_observations_keep_every_field() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -151,7 +150,7 @@ async fn every_field_of_a_url_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_field_of_an_affiliate_is_kept() {
+async fn concurrent_affiliate_updates_keep_every_field() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     let id = company.affiliate("A").await;
@@ -189,6 +188,6 @@ async fn every_field_of_an_affiliate_is_kept() {
     let shown = format!("{read:?}");
     for name in names {
         let stored = if name == "country" { "840".to_owned() } else { format!("\"{}\"", value(name)) };
-        assert!(shown.contains(&stored), "{name} is not {stored}: {shown}");
+        assert!(shown.contains(&stored), "{name} should be {stored}: {shown}");
     }
 }

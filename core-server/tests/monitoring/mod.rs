@@ -1,4 +1,4 @@
-//! The operations of internal services: their writes, and what partners read afterwards.
+//! Operations of internal services, and the records that partners read afterwards.
 
 pub(crate) mod builders;
 mod cases;

@@ -1,4 +1,4 @@
-//! Observations, and the URLs that partners then read.
+//! Observations, and the resulting URLs that partners read.
 
 use compliance_api::{
     rules::Check as _,
@@ -72,11 +72,11 @@ fn full() -> (UrlObservation, ComplianceUrl) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_field_is_read_as_it_was_observed() {
+async fn observed_urls_keep_every_field() {
     fields_are_read_as_observed(&TestCore::start().await).await;
 }
 
-/// Observes every field and reads it.
+/// Observes a URL with every field and reads it back.
 pub(super) async fn fields_are_read_as_observed(service: &TestCore) {
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -86,7 +86,7 @@ pub(super) async fn fields_are_read_as_observed(service: &TestCore) {
     assert_eq!(ComplianceUrl { infractions: vec![], ..read.clone() }, ComplianceUrl { id, ..expected });
     assert_eq!(read.infractions[0].infraction_name.as_deref(), Some("weight loss"));
 
-    // A repetition changes nothing. Each field can be written to a record without the other fields.
+    // Repeating the observation changes nothing. A URL without these fields receives all of them.
     assert_eq!(company.observe_one(observation.clone()).await, id);
     assert_eq!(company.url(id).await, read);
     let bare = company.observe_one(super::builders::observation("https://bare.example/")).await;
@@ -100,7 +100,7 @@ pub(super) async fn fields_are_read_as_observed(service: &TestCore) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn absent_fields_stay_and_cleared_fields_become_null() {
+async fn only_cleared_fields_become_null() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -146,7 +146,7 @@ async fn absent_fields_stay_and_cleared_fields_become_null() {
     };
     assert_eq!(company.url(id).await, cleared);
 
-    // An empty text clears the field, or is a violation if the field cannot be cleared.
+    // An empty text clears the field, unless the field cannot be cleared.
     let item = UrlObservation { note: some(""), incident_status: some(""), ..observation(&url) };
     let result = company.observe(vec![item]).await.pop().unwrap();
     assert_eq!(violations(&result.violations), [("incident_status", "The incident status field cannot be cleared.")]);
@@ -159,7 +159,7 @@ async fn absent_fields_stay_and_cleared_fields_become_null() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_new_url_has_its_defaults() {
+async fn new_urls_get_default_values() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let result = company.observe(vec![observation("http://example.org")]).await.pop().unwrap();
@@ -179,7 +179,7 @@ async fn a_new_url_has_its_defaults() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_same_url_is_the_same_record() {
+async fn equivalent_urls_share_one_record() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let first = company.observe_one(observation("https://example.org")).await;
@@ -195,7 +195,7 @@ async fn the_same_url_is_the_same_record() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn later_observations_win() {
+async fn later_observations_in_a_batch_win() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -218,7 +218,7 @@ async fn later_observations_win() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_invalid_item_fails_alone() {
+async fn invalid_items_do_not_fail_the_batch() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let items = vec![
@@ -265,7 +265,7 @@ async fn an_invalid_item_fails_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unknown_affiliate_fails_its_item_alone() {
+async fn unknown_affiliates_fail_only_their_item() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -285,7 +285,7 @@ async fn an_unknown_affiliate_fails_its_item_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn infractions_are_recorded_with_the_observation() {
+async fn observations_record_their_infractions() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let mut first = infraction("Health Claim", "weight loss");
@@ -294,7 +294,7 @@ async fn infractions_are_recorded_with_the_observation() {
     kind.infraction_name = None;
     let item = |infractions| UrlObservation { infractions, ..observation("https://example.org/") };
     let id = company.observe_one(item(vec![first.clone(), kind])).await;
-    // With another date it is the same infraction. Another one is added.
+    // The same infraction with another date is not added again.
     first.created_date = Some(at("2025-01-01 00:00:00"));
     company.observe_one(item(vec![infraction("Recruiting", "cross-recruiting"), first.clone(), first])).await;
     let read = company.url(id).await.infractions;
@@ -315,7 +315,7 @@ async fn infractions_are_recorded_with_the_observation() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn too_many_items_are_refused() {
+async fn requests_with_too_many_items_are_rejected() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let observations = vec![UrlObservation::default(); 10_001];
@@ -325,7 +325,7 @@ async fn too_many_items_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn new_urls_are_numbered_as_they_were_sent() {
+async fn new_url_ids_follow_request_order() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let observations = (0..100).map(|number| observation(&format!("https://example.com/{number}"))).collect();

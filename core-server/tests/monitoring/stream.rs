@@ -1,4 +1,4 @@
-//! Streams of observations.
+//! Observation streams.
 
 use std::time::Duration;
 
@@ -39,12 +39,12 @@ async fn chunks_are_acknowledged_in_order() {
         shared = results[50].url_id;
     }
     assert_eq!(acknowledgements.message().await.unwrap(), None);
-    // If two chunks have the same URL, the later one wins.
+    // If several chunks contain the same URL, the last one wins.
     assert_eq!(company.url(shared.unwrap()).await.note.as_deref(), Some("19"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_does_not_read_is_throttled() {
+async fn unread_acknowledgements_throttle_the_client() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let (sender, chunks) = mpsc::channel(1);
@@ -53,7 +53,7 @@ async fn a_client_that_does_not_read_is_throttled() {
     while tokio::time::timeout(Duration::from_millis(500), sender.send(chunk(sent, 1000))).await.is_ok() {
         sent += 1;
     }
-    // One chunk in each stage, and one chunk of this size in the transport.
+    // One chunk fits in each stage, and one in the transport.
     assert!(sent < 10, "{sent}");
     let mut acknowledgements = stream.into_inner();
     for _ in 0..sent {
@@ -62,7 +62,7 @@ async fn a_client_that_does_not_read_is_throttled() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn acknowledged_chunks_are_saved_when_the_client_disconnects() {
+async fn acknowledged_chunks_survive_a_client_disconnect() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let (sender, chunks) = mpsc::channel(1);
@@ -76,9 +76,9 @@ async fn acknowledged_chunks_are_saved_when_the_client_disconnects() {
     assert_eq!(count, 6);
 }
 
-/// The chunk waits for a lock in several tries.
+/// The chunk waits for a lock over several attempts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn waiting_chunks_of_departed_clients_are_dropped() {
+async fn waiting_chunks_are_dropped_after_a_disconnect() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let mut transaction = service.pool.begin().await.unwrap();
@@ -95,13 +95,13 @@ async fn waiting_chunks_of_departed_clients_are_dropped() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(Duration::from_mins(1), wait).await.expect("the condition is not met");
+        tokio::time::timeout(Duration::from_mins(1), wait).await.expect("the condition was not met in time");
     };
     let waiting = "select count(*) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'";
     until(waiting, |waiting| waiting > 0).await;
     drop((sender, stream));
-    // The core cancels its statement, and sends no other one.
+    // The core cancels the statement and sends no other.
     until(waiting, |waiting| waiting == 0).await;
     transaction.rollback().await.unwrap();
     let active = "select count(*) from pg_stat_activity
@@ -111,9 +111,9 @@ async fn waiting_chunks_of_departed_clients_are_dropped() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stream_ends_with_its_token() {
+async fn streams_end_when_their_token_expires() {
     let service = TestCore::start().await;
-    // The first chunk must be saved while the token is valid, so on a busy machine the token is valid for longer.
+    // The core must save the first chunk before the token expires. A busy machine needs a longer lifetime.
     for seconds in [2, 8, 32, 128] {
         let expiry = now() + seconds;
         let mut company = service.clients(&token_with_scope(1, Some(SCOPE_MONITOR), seconds));
@@ -133,7 +133,7 @@ async fn a_stream_ends_with_its_token() {
         assert_eq!(Error::from(&status).reason, Reason::TokenExpired);
         return;
     }
-    panic!("no chunk is saved while its token is valid");
+    panic!("no chunk was saved before its token expired");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

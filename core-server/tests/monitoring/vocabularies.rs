@@ -1,4 +1,4 @@
-//! Vocabularies: listed, extended and used.
+//! Listing, extending and using vocabularies.
 
 use compliance_api::v1::{
     AddVocabularyEntriesRequest, CaseInput, ListComplianceUrlsRequest, ListVocabulariesRequest, UrlObservation,
@@ -25,7 +25,7 @@ fn entry(vocabulary: VocabularyKind, name: &str, kind: Option<&str>) -> Vocabula
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_company_has_the_default_names() {
+async fn companies_have_the_default_vocabularies() {
     let service = TestCore::start().await;
     let lists = list(&mut service.company(1)).await;
     assert_eq!(lists.iter().map(|list| list.vocabulary).collect::<Vec<_>>(), (1..=9).collect::<Vec<_>>());
@@ -38,15 +38,15 @@ async fn every_company_has_the_default_names() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn names_are_added_once_and_used() {
+async fn added_names_can_be_used() {
     add_and_use_names(&TestCore::start().await).await;
 }
 
-/// Adds names and uses them.
+/// Adds names, and uses them in URLs and cases.
 pub(super) async fn add_and_use_names(service: &TestCore) {
     let mut company = service.company(1);
     company.affiliate("A").await;
-    // The name is unknown, and the core caches the company's names without it.
+    // The names are still unknown, and the core caches the company's names without them.
     let item = || UrlObservation {
         incident_status: some("Watched"),
         infractions: vec![infraction("Tax", "evasion"), infraction("Health Claim", "miracle")],
@@ -100,7 +100,7 @@ pub(super) async fn add_and_use_names(service: &TestCore) {
     assert_eq!(own.len(), 6);
     assert!(own.contains(&(8, "evasion", Some("Tax"))) && own.contains(&(8, "miracle", Some("Health Claim"))));
 
-    // Other companies do not have them.
+    // Other companies do not have these names.
     let mut stranger = service.company(2);
     assert!(list(&mut stranger).await.iter().flat_map(|list| &list.entries).all(|entry| !entry.own));
     let result = stranger.observe(vec![item()]).await.pop().unwrap();
@@ -109,7 +109,7 @@ pub(super) async fn add_and_use_names(service: &TestCore) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_invalid_name_fails_alone() {
+async fn invalid_names_do_not_fail_the_batch() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     let results = add(
@@ -134,7 +134,7 @@ async fn an_invalid_name_fails_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writers_that_add_the_same_names_agree() {
+async fn concurrent_writers_get_the_same_name_ids() {
     let service = TestCore::start().await;
     let writers = (0..8).map(|writer| {
         let mut company = service.company(1);

@@ -1,15 +1,15 @@
-//! Migrations must not block the users of a large table. After each migration, and before its transaction ends, the test asks PostgreSQL
-//! what the migration did to existing tables. `docs/adding-a-field.md` describes what to write instead.
+//! Migrations must not block users of large tables. Before each migration commits, the test asks PostgreSQL what the migration did to
+//! existing tables. `docs/adding-a-field.md` describes the alternatives.
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, migrate::Migrator};
 use test_support::fresh_database;
 
 static STEPS: Migrator = sqlx::migrate!("./migrations");
 
-/// The last migration that is older than the rules. It also follows them.
+/// Last migration from before the rules. It also follows them.
 const BEFORE_RULES: i64 = 20_261_121_000_008;
 
-/// A row in each table that migrations can change.
+/// Inserts a row in each table that migrations can change.
 const TABLES: &str = "
     insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (1, 1, 'A', 'A'), (1, 2, 'B', 'B');
     insert into compliance_cases (company_id, id, affiliate_id) values (1, 1, 1);
@@ -18,7 +18,7 @@ const TABLES: &str = "
     insert into incidents (company_id, case_id, incident_type, url_id) values (1, 1, 1, 1);
     insert into vocabulary_entries (company_id, vocabulary, name) values (1, 1, 'A')";
 
-/// The state before a migration.
+/// Saves the state before a migration.
 const BEFORE: &str = "
     drop table if exists large_before;
     create table large_before as
@@ -26,7 +26,7 @@ const BEFORE: &str = "
             and convalidated) as constraints, array(select indexrelid from pg_index where indrelid = c.oid) as indexes
         from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'";
 
-/// The rules that the statements of this transaction violate.
+/// Returns the first rule that the statements of this transaction violate.
 const BROKEN: &str = "
     with large as (
         select b.*, exists (select from pg_locks where pid = pg_backend_pid() and relation = b.oid and granted and mode in
@@ -56,7 +56,7 @@ const BROKEN: &str = "
         from large l join pg_stat_xact_user_tables s on s.relid = l.oid where l.locked and s.seq_scan > 0 and pg_relation_size(l.oid) > 0
     ) broken order by number, relname limit 1";
 
-/// The violation of a migration outside a transaction, found in its text, because it commits while it runs.
+/// Returns the rule that the text of a non-transactional migration violates. Such a migration commits while it runs.
 fn broken_outside(sql: &str) -> Option<&'static str> {
     let lines = sql.lines().filter(|line| !line.trim_start().starts_with("--"));
     let text = lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
@@ -64,32 +64,30 @@ fn broken_outside(sql: &str) -> Option<&'static str> {
     if let Some(body) = statement.strip_prefix("do $$") {
         let is_whole = body.find("$$").is_some_and(|end| end + 2 == body.len());
         return (!is_whole || !body.contains("commit;") || !body.contains(" limit ") || !body.contains("lock_timeout"))
-            .then_some("is one `do $$ … $$` that changes rows in batches with a `limit`, commits each, and sets a `lock_timeout`");
+            .then_some("must be one `do $$ … $$` that changes rows in batches with a `limit`, commits each, and sets a `lock_timeout`");
     }
     if statement.contains(';') {
-        return Some("is one statement: PostgreSQL runs several as one transaction");
+        return Some("must be one statement: PostgreSQL runs several as one transaction");
     }
     let forms = ["create index concurrently ", "create unique index concurrently ", "drop index concurrently "];
     if !forms.iter().any(|form| statement.starts_with(form)) {
-        return Some(
-            "is for indexes that are made or dropped `concurrently`, and for rows that are changed in batches",
-        );
+        return Some("can only create or drop indexes `concurrently`, or change rows in batches");
     }
     let checks = statement.starts_with("create") && statement.contains("if not exists");
-    checks.then_some("has no `if not exists`: an index that an earlier attempt left unfinished exists")
+    checks.then_some("must not use `if not exists`: an unfinished index of an earlier attempt exists")
 }
 
-/// Runs a migration, and returns the rule that it violates.
+/// Runs a migration and returns the rule that it violates, if any.
 async fn broken(connection: &mut PgConnection, sql: &str) -> Option<String> {
     if sql.starts_with("-- no-transaction") {
         let rule = broken_outside(sql);
         if rule.is_none() {
             sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(connection).await.unwrap();
         }
-        return rule.map(|rule| format!("a step outside of a transaction {rule}"));
+        return rule.map(|rule| format!("a non-transactional migration {rule}"));
     }
     sqlx::raw_sql(BEFORE).execute(&mut *connection).await.unwrap();
-    // From here on, earlier statements do not count.
+    // Flushes the statistics, so earlier statements do not count.
     sqlx::raw_sql("select pg_stat_force_next_flush()").execute(&mut *connection).await.unwrap();
     let mut transaction = connection.begin().await.unwrap();
     sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut *transaction).await.unwrap();
@@ -98,7 +96,7 @@ async fn broken(connection: &mut PgConnection, sql: &str) -> Option<String> {
     rule
 }
 
-/// The schema that is older than the rules, with a few records.
+/// Creates the schema from before the rules, with a few records.
 async fn before_rules() -> PgConnection {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let schema = "create schema before_rules; set search_path = before_rules";
@@ -111,20 +109,20 @@ async fn before_rules() -> PgConnection {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_step_blocks_a_large_table() {
+async fn migrations_do_not_block_large_tables() {
     let mut connection = before_rules().await;
     for step in STEPS.iter().filter(|step| step.version > BEFORE_RULES) {
         let rule = broken(&mut connection, step.sql.as_str()).await;
-        assert_eq!(rule, None, "migrations/{}_{}.sql would hold up others", step.version, step.description);
+        assert_eq!(rule, None, "migrations/{}_{}.sql blocks other statements", step.version, step.description);
     }
-    // Its records are older than the record of changes.
+    // The records predate the record of changes, so it starts at position 1.
     let position = "select position from change_positions where company_id = 1";
     assert_eq!(sqlx::query_scalar::<_, i64>(position).fetch_one(&mut connection).await.unwrap(), 1);
     connection.close().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_violation_of_each_rule_is_found() {
+async fn every_rule_violation_is_detected() {
     let mut connection = before_rules().await;
     for (sql, rule) in [
         ("alter table affiliates add a text", ""),
@@ -150,12 +148,12 @@ async fn a_violation_of_each_rule_is_found() {
         ("delete from infractions", "changes rows of infractions"),
         ("alter table compliance_urls alter domain set not null", "reads all rows of compliance_urls"),
         ("-- no-transaction\ncreate index concurrently o on compliance_urls (company_id, domain);", ""),
-        ("-- no-transaction\ncreate index if not exists p on compliance_urls (id)", "is for indexes"),
-        ("-- no-transaction\ncreate index concurrently if not exists p on compliance_urls (id)", "has no `if not exists`"),
-        ("-- no-transaction\ndrop index concurrently o; create index concurrently o on affiliates (id)", "is one statement"),
+        ("-- no-transaction\ncreate index if not exists p on compliance_urls (id)", "can only create or drop indexes"),
+        ("-- no-transaction\ncreate index concurrently if not exists p on compliance_urls (id)", "must not use `if not exists`"),
+        ("-- no-transaction\ndrop index concurrently o; create index concurrently o on affiliates (id)", "must be one statement"),
         ("-- no-transaction\ndo $$ begin update affiliates set a = 'A'; commit; end $$", "in batches with a `limit`"),
         ("-- no-transaction\ndo $$ begin commit; end $$; vacuum full affiliates", "in batches with a `limit`"),
-        ("-- no-transaction\nvacuum full affiliates", "is for indexes"),
+        ("-- no-transaction\nvacuum full affiliates", "can only create or drop indexes"),
         (BATCHES, ""),
     ] {
         let found = broken(&mut connection, sql).await.unwrap_or_default();
@@ -166,7 +164,7 @@ async fn a_violation_of_each_rule_is_found() {
     connection.close().await.unwrap();
 }
 
-/// The example of `docs/adding-a-field.md`: it can stop at any time, and continues with the remaining rows.
+/// The example in `docs/adding-a-field.md`. It can stop at any time and later continue with the remaining rows.
 const BATCHES: &str = "-- no-transaction
 do $$
 declare

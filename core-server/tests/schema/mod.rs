@@ -1,5 +1,4 @@
-//! The core finds columns and attributes by name: their order in the database does not matter. It rejects a database that lacks one of them
-//! at start.
+//! The core finds columns and attributes by name, in any order. At startup, it rejects a database that lacks one of them.
 
 pub(crate) mod large_tables;
 
@@ -48,7 +47,7 @@ async fn prepared(statements: &[&str]) -> (PgPool, sqlx::postgres::PgConnectOpti
     (pool, database.options)
 }
 
-/// An affiliate whose texts are the names of their fields.
+/// Returns an affiliate with field names as values.
 fn labelled(name: &str) -> AffiliateInput {
     let mut affiliate = AffiliateInput::default();
     for field in AffiliateInput::FIELDS {
@@ -71,7 +70,7 @@ fn labelled(name: &str) -> AffiliateInput {
     affiliate
 }
 
-/// The field of the read message that has the same column as a field of the written message.
+/// Asserts that each read field equals the written field with the same column.
 fn read_form(affiliate: &Affiliate, written: &AffiliateInput) {
     for field in AffiliateInput::FIELDS {
         let read = Affiliate::FIELDS.iter().find(|read| read.column.name == field.column.name).unwrap();
@@ -101,7 +100,7 @@ async fn round_trip(clients: &mut GrpcClients, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn swapped_columns_are_matched_by_name() {
+async fn affiliate_columns_are_matched_by_name() {
     let (pool, options) = prepared(&[]).await;
     swap(&pool, "table affiliates", "column", "city", "state").await;
     swap(&pool, "table affiliates", "column", "phone_one", "recognition_rank").await;
@@ -116,7 +115,7 @@ async fn swapped_columns_are_matched_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn urls_and_cases_are_read_by_name() {
+async fn url_and_case_columns_are_matched_by_name() {
     let (pool, options) = prepared(&[]).await;
     swap(&pool, "table compliance_urls", "column", "social_one", "social_three").await;
     swap(&pool, "table compliance_urls", "column", "last_crawl_date", "last_seen").await;
@@ -170,7 +169,7 @@ async fn urls_and_cases_are_read_by_name() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_different_database_is_rejected_with_the_difference() {
+async fn startup_errors_name_the_schema_difference() {
     for (statement, difference) in [
         ("alter table affiliates drop column city", "affiliates.city is missing, expected text"),
         ("alter table affiliates alter column zip type integer using null", "affiliates.zip is integer, expected text"),
@@ -194,14 +193,14 @@ async fn a_different_database_is_rejected_with_the_difference() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn types_gain_attributes_while_serving() {
+async fn input_types_can_gain_attributes_at_runtime() {
     let (pool, options) = prepared(&[]).await;
     let core = TestCore::over(options, 4).await;
     let mut clients = core.company(1);
     round_trip(&mut clients, "Before").await;
     run(&pool, "alter type affiliate_input add attribute added text").await;
     round_trip(&mut clients, "After").await;
-    // And a migration that changes several types in one transaction.
+    // Adds an attribute before creates, and another one before a batch update.
     run(&pool, "alter type affiliate_input add attribute added_too boolean").await;
     let ids = [clients.affiliate("X").await, clients.affiliate("Y").await];
     run(&pool, "alter type affiliate_input add attribute added_at_last bigint").await;
@@ -218,9 +217,9 @@ async fn types_gain_attributes_while_serving() {
     assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "{results:?}");
 }
 
-/// A restore can first drop them.
+/// Some restores drop the types first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn types_and_tables_are_recreated_while_serving() {
+async fn input_types_can_be_recreated_at_runtime() {
     const AGAIN: &str = "
         do $$ declare t record; begin
             for t in
@@ -244,7 +243,7 @@ async fn types_and_tables_are_recreated_while_serving() {
             .observe_one(UrlObservation { url: some(&format!("https://{name}.example/")), ..UrlObservation::default() })
             .await;
         run(&pool, AGAIN).await;
-        // The first write on each of the connections.
+        // Covers the first write on each connection.
         for number in 0..5 {
             clients.affiliate(&format!("After {name} {number}")).await;
         }
@@ -259,7 +258,7 @@ async fn types_and_tables_are_recreated_while_serving() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn values_of_every_kind_survive_their_columns() {
+async fn special_values_are_stored_correctly() {
     let core = TestCore::start().await;
     let mut clients = core.company(1);
     let empty = AffiliateInput {
@@ -291,9 +290,9 @@ async fn values_of_every_kind_survive_their_columns() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn waiting_migrations_delay_no_reader() {
+async fn waiting_migrations_do_not_block_readers() {
     let pool = database::connect(fresh_database().await.options, 4).await.unwrap();
-    // As the previous release left it.
+    // Reverts to the schema of an earlier release.
     let last = "
         delete from _sqlx_migrations where version = 20261124000010;
         drop function count_revision cascade;
@@ -314,7 +313,7 @@ async fn waiting_migrations_delay_no_reader() {
             }
         };
         timeout(Duration::from_mins(1), until_it_waits).await.unwrap();
-        // Waits behind the migration, until its wait ends. The other transaction continues during this time.
+        // The read waits only until the migration's lock timeout, while the other transaction stays open.
         timeout(Duration::from_mins(1), sqlx::query(read).execute(&pool)).await.unwrap().unwrap();
         dump.commit().await.unwrap();
     };

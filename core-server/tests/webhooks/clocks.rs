@@ -1,4 +1,4 @@
-//! Webhooks with wrong stored times, from a clock that was ahead or from a manual change with `psql`.
+//! Webhooks with wrong stored times, from a clock that was ahead or a manual change with `psql`.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::{Fixture, run};
 
-/// Stores a time as a clock that is 400 days ahead would set it.
+/// Sets columns to a time that is 400 days ahead.
 async fn ahead(fixture: &Fixture, columns: &[&str]) {
     let later = |column: &&str| format!("{column} = now() + interval '400 days'");
     let columns = columns.iter().map(later).collect::<Vec<_>>().join(", ");
@@ -19,7 +19,7 @@ async fn ahead(fixture: &Fixture, columns: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_was_ahead_delays_no_delivery() {
+async fn clock_jumps_do_not_delay_deliveries() {
     let mut fixture = Fixture::start().await;
     for (position, columns) in
         (1..).zip([&["next_attempt_at"][..], &["leased_until"], &["next_attempt_at", "leased_until"]])
@@ -28,11 +28,11 @@ async fn a_clock_that_was_ahead_delays_no_delivery() {
         fixture.change(position, 1).await;
         fixture.wait_until(|webhook| webhook.position == position).await;
     }
-    // The next attempt does not begin before its time.
+    // The next attempt still waits for its scheduled time.
     run(&fixture.core.pool, "update webhooks set next_attempt_at = now() + interval '3 hours'").await;
     fixture.change(4, 1).await;
     timeout(Duration::from_secs(2), fixture.wait_until(|webhook| webhook.position == 4)).await.unwrap_err();
-    // The time for which it has failed follows the correct clock.
+    // The start of the failures follows the correct clock again.
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
     fixture.try_again().await;
     fixture.wait_until(|webhook| webhook.attempts == 1).await;
@@ -42,7 +42,7 @@ async fn a_clock_that_was_ahead_delays_no_delivery() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_was_ahead_keeps_no_secret() {
+async fn clock_jumps_do_not_keep_old_secrets() {
     let mut fixture = Fixture::start().await;
     let rotate = RotateWebhookSecretRequest { id: fixture.id };
     let rotated = fixture.clients.webhooks.rotate_webhook_secret(rotate).await.unwrap().into_inner();
@@ -52,7 +52,7 @@ async fn a_clock_that_was_ahead_keeps_no_secret() {
     fixture.clients.webhooks.test_webhook(TestWebhookRequest { id: fixture.id }).await.unwrap();
     let message = fixture.receiver.received().pop().unwrap();
     assert!(message.is_signed_with(&rotated.secret) && !message.is_signed_with(&fixture.secret));
-    // Nor is the first secret returned again.
+    // A repeated create does not return the secret again.
     let webhook = WebhookInput { url: Some(format!("{}/other", fixture.receiver.url())), ..WebhookInput::default() };
     let create = CreateWebhookRequest { webhook: Some(webhook) };
     fixture.clients.webhooks.create_webhook(create.clone()).await.unwrap();
@@ -61,7 +61,7 @@ async fn a_clock_that_was_ahead_keeps_no_secret() {
     assert_eq!(reason_of(&error), "FAILED_PRECONDITION");
 }
 
-/// Every time of every webhook is outside the range that the interface can show, and is older than the constraints.
+/// Sets all webhook times to `{value}`, which no response can show. Simulates rows from before the constraints.
 const TIMES: &str = "
     do $$
     declare
@@ -77,7 +77,7 @@ const TIMES: &str = "
     end $$";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unrepresentable_dates_stop_no_webhook() {
+async fn unrepresentable_dates_do_not_stop_webhooks() {
     let mut fixture = Fixture::start().await;
     let pool = fixture.core.pool.clone();
     let constraints = "select format('alter table %s add constraint %I %s not valid', conrelid::regclass, conname,
@@ -105,7 +105,7 @@ async fn unrepresentable_dates_stop_no_webhook() {
         let listed = fixture.clients.webhooks.list_webhooks(ListWebhooksRequest {}).await.unwrap().into_inner();
         assert_eq!(listed.webhooks, [webhook]);
         assert_eq!(fixture.deliveries().await[0].time, None, "{value}");
-        // Due changes are delivered.
+        // The core still delivers new changes.
         fixture.change(position * 10 + 1, 1).await;
         fixture.wait_until(|webhook| webhook.position == position * 2).await;
         spoil().await;

@@ -1,4 +1,4 @@
-//! Operations of partners on webhooks: create, change, delete, and rotate secrets.
+//! Webhook operations: creating, changing, testing and deleting webhooks, and rotating secrets.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use tonic_types::StatusExt as _;
 use super::{Fixture, PATIENCE, REFUSED, affiliates, core, create, run};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_secrets_sign_while_one_is_rotated() {
+async fn both_secrets_sign_during_rotation() {
     let mut fixture = Fixture::start().await;
     let request = RotateWebhookSecretRequest { id: fixture.id };
     let rotated = fixture.clients.webhooks.rotate_webhook_secret(request).await.unwrap().into_inner();
@@ -29,7 +29,7 @@ async fn two_secrets_sign_while_one_is_rotated() {
     assert_eq!((tested.http_status, tested.error), (Some(204), None));
     run(&fixture.core.pool, "update webhooks set previous_secret_until = array[now()]").await;
     fixture.clients.webhooks.test_webhook(test).await.unwrap();
-    let [first, second] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
+    let [first, second] = &fixture.receiver.received()[..] else { panic!("expected two messages") };
     assert_eq!((first.header("webhook-id"), &first.json()["type"]), (&*tested.message_id, &"test".into()));
     assert!(first.is_signed_with(&rotated.secret) && first.is_signed_with(&fixture.secret));
     assert!(second.is_signed_with(&rotated.secret) && !second.is_signed_with(&fixture.secret));
@@ -37,7 +37,7 @@ async fn two_secrets_sign_while_one_is_rotated() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn repeated_rotations_keep_the_secret() {
+async fn rotation_keeps_the_last_six_secrets() {
     let mut fixture = Fixture::start().await;
     let mut secrets = vec![fixture.secret.clone()];
     for rotations in 1..=6 {
@@ -46,13 +46,13 @@ async fn repeated_rotations_keep_the_secret() {
         fixture.clients.webhooks.test_webhook(TestWebhookRequest { id: fixture.id }).await.unwrap();
         let message = fixture.receiver.received().pop().unwrap();
         let signing: Vec<_> = secrets.iter().filter(|secret| message.is_signed_with(secret)).collect();
-        // The last six secrets, including the current one.
+        // The last six secrets sign, including the current one.
         assert_eq!(signing, secrets.iter().skip(rotations / 6).collect::<Vec<_>>());
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn private_webhook_addresses_are_rejected() {
+async fn unsafe_webhook_urls_are_rejected() {
     let receiver = WebhookReceiver::start().await;
     let settings = WebhookSettings { networks: Vec::new(), ..receiver.settings() };
     let core = core(&fresh_database().await.options, settings).await;
@@ -73,7 +73,7 @@ async fn private_webhook_addresses_are_rejected() {
         assert_eq!((error.code(), &*reason_of(&error)), (Code::InvalidArgument, "INVALID_FIELDS"), "{url}");
         assert_eq!(error.message(), format!("The url field {must}."), "{url}");
     }
-    // Simulates that the name has another address at delivery.
+    // Simulates a name that resolves to another address at delivery.
     let (id, _) = create(&mut clients, "https://partner.example/".to_owned(), &[]).await;
     for url in [receiver.url(), format!("https://127.0.0.1:{}/", receiver.port)] {
         run(&core.pool, &format!("update webhooks set url = '{url}'")).await;
@@ -92,7 +92,7 @@ async fn private_webhook_addresses_are_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_creation_counts_towards_the_webhook_limit() {
+async fn concurrent_creates_respect_the_webhook_limit() {
     let fixture = Fixture::start().await;
     let created = join_all((0..30).map(async |number| {
         let mut clients = fixture.core.company(fixture.company);
@@ -101,20 +101,20 @@ async fn every_creation_counts_towards_the_webhook_limit() {
             let webhook = WebhookInput { url, ..WebhookInput::default() };
             let created = clients.webhooks.create_webhook(CreateWebhookRequest { webhook: Some(webhook) }).await;
             match created.map_err(|status| reason_of(&status)).err().as_deref() {
-                // The service looks up few names at the same time.
+                // The service limits concurrent name lookups.
                 Some("RATE_LIMITED") => tokio::task::yield_now().await,
                 refused => return refused.map(str::to_owned),
             }
         }
     }));
     let refused: Vec<String> = created.await.into_iter().flatten().collect();
-    // One webhook existed before.
+    // One webhook already existed.
     assert_eq!(refused, vec!["FAILED_PRECONDITION"; 30 - 19]);
 }
 
-/// Any sender: a client that got no response, a proxy, or both at the same time through different cores.
+/// A client or a proxy can repeat a request, even concurrently through different cores.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn repeated_creations_make_one_webhook() {
+async fn repeated_creates_make_one_webhook() {
     let mut fixture = Fixture::start().await;
     let other = core(&fixture.database, fixture.receiver.settings()).await;
     let token = |subject: &str| {
@@ -130,12 +130,15 @@ async fn repeated_creations_make_one_webhook() {
     };
     let created = join_all((0..6).map(|number| create([&fixture.core, &other][number % 2], "a"))).await;
     let created: Vec<_> = created.into_iter().map(Result::unwrap).collect();
-    assert!(created.iter().all(|(id, secret)| (id, secret) == (&created[0].0, &created[0].1)), "there are several");
+    assert!(
+        created.iter().all(|(id, secret)| (id, secret) == (&created[0].0, &created[0].1)),
+        "the creates made several webhooks"
+    );
     let refused = |status: Status| {
         let id = status.get_error_details().error_info().unwrap().metadata["webhook_id"].clone();
         assert_eq!((reason_of(&status), id), ("FAILED_PRECONDITION".to_owned(), created[0].0.to_string()));
     };
-    // Only the creator of the webhook gets the secret.
+    // Only the webhook's creator gets the secret, and only for an hour.
     refused(create(&other, "b").await.unwrap_err());
     run(&other.pool, "update webhooks set created_at = now() - interval '61 minutes'").await;
     refused(create(&other, "a").await.unwrap_err());
@@ -148,9 +151,9 @@ async fn repeated_creations_make_one_webhook() {
     assert_eq!(listed.webhooks.len(), 2);
 }
 
-/// The audit has every operation on a webhook with its author, and failures that disable a webhook. It does not have deliveries.
+/// The audit shows every webhook operation with its author, and failures that disable a webhook. It does not show deliveries.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_of_webhooks_are_in_the_audit() {
+async fn webhook_changes_appear_in_the_audit() {
     let mut fixture = Fixture::start().await;
     run(&fixture.core.pool, "alter table webhooks enable trigger user").await;
     let claims = Claims::new(fixture.company, now(), 3600);
@@ -219,7 +222,7 @@ async fn changes_of_webhooks_are_in_the_audit() {
         ]
     );
     assert!(found.iter().all(|change| change.resource == "webhook" && change.id == id));
-    // The feed, which needs no scope, and messages do not have these entries.
+    // Messages and the feed, which needs no scope, omit these entries.
     let request = ListChangesRequest { after: Some(0), ..ListChangesRequest::default() };
     let listed = fixture.clients.changes.list_changes(request).await.unwrap().into_inner();
     let resources: Vec<_> = listed.changes.iter().map(|change| &*change.resource).collect();

@@ -1,4 +1,4 @@
-//! Endpoints that hang, or never end their responses, delay no others, and their attempts end.
+//! Endpoints that hang or never end a response: attempts time out, and other endpoints are not delayed.
 
 use std::{
     collections::BTreeMap,
@@ -12,13 +12,13 @@ use tokio::{net::TcpListener, sync::Notify};
 use super::{Fixture, create, run};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_hanging_endpoint_delays_no_other() {
+async fn hanging_endpoint_does_not_delay_its_company() {
     let mut fixture = Fixture::start().await;
     let go_on = Arc::new(Notify::new());
     fixture.receiver.react(Reaction::Hang(Arc::clone(&go_on)));
     fixture.change(1, 1).await;
     fixture.receiver.wait_for(1).await;
-    // During this time, the other endpoint, of the same company and with the same address, is served.
+    // The company's other endpoint, at the same address, still receives messages.
     fixture.receiver.react(Reaction::OK);
     create(&mut fixture.clients, format!("{}/other", fixture.receiver.url()), &[]).await;
     fixture.change(2, 1).await;
@@ -30,23 +30,23 @@ async fn one_hanging_endpoint_delays_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn response_bodies_are_ignored() {
+async fn endless_response_bodies_are_ignored() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("200 OK"));
     fixture.change(1, 1).await;
     fixture.wait_until(|webhook| webhook.position == 1).await;
-    let [entry] = &fixture.deliveries().await[..] else { panic!("there are other attempts") };
+    let [entry] = &fixture.deliveries().await[..] else { panic!("expected one attempt") };
     assert_eq!((entry.http_status, entry.error.as_deref()), (Some(200), None));
 }
 
-/// The promise. On busy processors, a message can take this multiple of the time without hanging endpoints.
+/// Promised delivery time while other endpoints hang.
 const PROMPTLY: Duration = Duration::from_secs(2);
-/// See [`PROMPTLY`].
+/// Maximum ratio to the delivery time without hanging endpoints, on busy processors.
 const TIMES_ALONE: u32 = 4;
 
-/// All endpoints of eight companies begin to hang, and all but one endpoint of a ninth company.
+/// All endpoints of eight companies start to hang, and all but one endpoint of a ninth company.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hanging_endpoints_delay_no_other() {
+async fn hanging_endpoints_do_not_delay_others() {
     let fixture = Fixture::start().await;
     let pool = &fixture.core.pool;
     let receiver = &fixture.receiver;
@@ -55,7 +55,7 @@ async fn hanging_endpoints_delay_no_other() {
     let [healthy, own] = paths.map(|path| receiver.react_at(path, Reaction::OK));
     let companies: Vec<i64> = (0..8).map(|_| new_company()).collect();
     let (last, healthy_company) = (new_company(), new_company());
-    // These webhooks have been due for longer than the webhooks whose endpoints respond.
+    // These webhooks have been due for longer than the healthy ones.
     let hang = |companies: &[i64], number: i64| {
         format!(
             "insert into webhooks (company_id, url, types, secret, position, next_attempt_at)
@@ -64,7 +64,7 @@ async fn hanging_endpoints_delay_no_other() {
         )
     };
     let count = |path: &str| receiver.received().iter().filter(|message| message.path == path).count();
-    // The longest time of a message to either endpoint.
+    // Returns the time until both healthy endpoints have a new message.
     let delivered = async |name: &str| {
         let all = [&companies[..], &[last, healthy_company]].concat();
         let before = paths.map(count);
@@ -78,7 +78,7 @@ async fn hanging_endpoints_delay_no_other() {
             while count(path) == before {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
-            println!("{name}: {path} after {:?}, beside {} that hang", start.elapsed(), count("/hang"));
+            println!("{name}: {path} after {:?}, beside {} hanging", start.elapsed(), count("/hang"));
         }
         start.elapsed()
     };
@@ -95,21 +95,21 @@ async fn hanging_endpoints_delay_no_other() {
     let at_first = delivered("at first").await;
     let ended = "select count(*) from webhook_deliveries where duration_ms > 10000";
     let ended: i64 = sqlx::query_scalar(ended).fetch_one(pool).await.unwrap();
-    assert_eq!(ended, 0, "a message has waited until attempts ended that hung");
+    assert_eq!(ended, 0, "a message waited for hanging attempts to end");
     let mut beside = Duration::MAX;
     for round in 1..=3 {
         beside = beside.min(delivered(&format!("beside {round}")).await);
     }
     let most = PROMPTLY.max(alone * TIMES_ALONE);
-    assert!(beside < most, "{beside:?} beside endpoints that hang, {alone:?} alone");
-    // All their handshakes then also keep the test's processors busy.
-    assert!(at_first < most * 2, "{at_first:?} when endpoints begin to hang, {alone:?} alone");
-    assert!(count("/hang") >= 100, "{} hang", count("/hang"));
+    assert!(beside < most, "{beside:?} beside hanging endpoints, {alone:?} alone");
+    // At first, the handshakes of all hanging endpoints also load the test machine.
+    assert!(at_first < most * 2, "{at_first:?} when endpoints start to hang, {alone:?} alone");
+    assert!(count("/hang") >= 100, "only {} messages hang", count("/hang"));
 }
 
-/// For any way to keep the connection open: the endpoint does not begin TLS, never ends its head, or is silent.
+/// The endpoint never starts TLS, never ends its response head, or never responds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_attempt_ends_whatever_the_endpoint_does() {
+async fn attempts_to_stalling_endpoints_time_out() {
     let mut fixture = Fixture::start().await;
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let silent_url = format!("https://127.0.0.1:{}/", silent.local_addr().unwrap().port());

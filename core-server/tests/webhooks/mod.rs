@@ -1,4 +1,4 @@
-//! Webhooks: which messages arrive at an endpoint, in which order, and what happens if it rejects them.
+//! Webhook messages: content, order, retries and failures.
 
 pub(crate) mod clocks;
 pub(crate) mod endpoints;
@@ -51,7 +51,7 @@ async fn run(pool: &PgPool, statement: &str) {
     sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(pool).await.unwrap();
 }
 
-/// A statement that creates this number of affiliates.
+/// Returns a statement that creates `number` affiliates.
 fn affiliates(company: i64, first: i64, number: i64) -> String {
     format!(
         "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
@@ -63,7 +63,7 @@ impl Fixture {
     async fn start() -> Self {
         let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
         let core = core(&database, receiver.settings()).await;
-        // So positions count only the changes of the test.
+        // Positions then count only the test's own changes.
         run(&core.pool, "alter table webhooks disable trigger user").await;
         let company = new_company();
         let mut clients = core.company(company);
@@ -79,7 +79,7 @@ impl Fixture {
         self.clients.webhooks.get_webhook(GetWebhookRequest { id: self.id }).await.unwrap().into_inner()
     }
 
-    /// Waits until the webhook is in a state.
+    /// Waits until the webhook meets a condition.
     async fn wait_until(&mut self, is: impl Fn(&Webhook) -> bool) -> Webhook {
         let waiting = async {
             loop {
@@ -109,7 +109,7 @@ fn positions(received: &[Received]) -> Vec<i64> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changes_arrive_in_order_and_signed() {
+async fn messages_arrive_signed_and_in_order() {
     let mut fixture = Fixture::start().await;
     for (first, number) in [(1, 1), (2, 250), (252, 1)] {
         fixture.change(first, number).await;
@@ -127,7 +127,7 @@ async fn changes_arrive_in_order_and_signed() {
         assert!(message.positions().len() <= 100);
         after = json["data"]["position"].as_i64().unwrap();
     }
-    // As in the feed.
+    // Messages contain the same changes as the feed.
     let request = ListChangesRequest { after: Some(0), limit: Some(1000), ..ListChangesRequest::default() };
     let listed = fixture.clients.changes.list_changes(request).await.unwrap().into_inner().changes;
     let sent = received.iter().flat_map(|message| message.json()["data"]["changes"].as_array().unwrap().clone());
@@ -142,26 +142,26 @@ async fn changes_arrive_in_order_and_signed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_the_requested_types_arrive() {
+async fn only_requested_types_are_delivered() {
     let mut fixture = Fixture::start().await;
     let other = WebhookReceiver::start().await;
     let (id, _) = create(&mut fixture.clients, fixture.receiver.url(), &["url", "case"]).await;
     drop(other);
     fixture.id = id;
     fixture.change(1, 3).await;
-    // The position skips changes that are not sent.
+    // The position moves past changes that are not sent.
     fixture.wait_until(|webhook| webhook.position == 3).await;
     assert!(fixture.deliveries().await.is_empty());
     let url = "insert into compliance_urls (company_id, url, url_hash) values ($1, 'https://a.example/', 'a')";
     sqlx::query(url).bind(fixture.company).execute(&fixture.core.pool).await.unwrap();
     fixture.wait_until(|webhook| webhook.position == 4).await;
-    let [entry] = &fixture.deliveries().await[..] else { panic!("it was not delivered once") };
-    // No change is missing between the messages.
+    let [entry] = &fixture.deliveries().await[..] else { panic!("expected one delivery") };
+    // The message also covers the skipped positions.
     assert_eq!((entry.after, entry.position), (0, 4));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failed_message_is_sent_again_unchanged() {
+async fn failed_messages_are_resent_unchanged() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("503 Service Unavailable\r\nretry-after: 600"));
     fixture.change(1, 2).await;
@@ -176,7 +176,7 @@ async fn a_failed_message_is_sent_again_unchanged() {
     fixture.receiver.react(Reaction::OK);
     fixture.try_again().await;
     fixture.wait_until(|webhook| webhook.position == 4).await;
-    let [first, second, third, rest] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
+    let [first, second, third, rest] = &fixture.receiver.received()[..] else { panic!("expected four messages") };
     for again in [second, third] {
         assert_eq!(again.header("webhook-id"), first.header("webhook-id"));
         assert_eq!(again.body, first.body);
@@ -197,7 +197,7 @@ async fn a_failed_message_is_sent_again_unchanged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn repeated_messages_lack_erased_data() {
+async fn retries_omit_erased_data() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("503 Service Unavailable\r\nretry-after: 600"));
     let id = fixture.clients.affiliate("Ann Example").await;
@@ -207,7 +207,7 @@ async fn repeated_messages_lack_erased_data() {
     fixture.receiver.react(Reaction::OK);
     fixture.try_again().await;
     fixture.wait_until(|webhook| webhook.position > 1).await;
-    let [first, again, ..] = &fixture.receiver.received()[..] else { panic!("messages are missing") };
+    let [first, again, ..] = &fixture.receiver.received()[..] else { panic!("expected two messages") };
     assert_eq!(again.header("webhook-id"), first.header("webhook-id"));
     assert_eq!(again.positions(), first.positions());
     assert!(first.body.contains("Ann Example") && !again.body.contains("Ann Example"), "{again:?}");
@@ -234,18 +234,18 @@ async fn endpoints_failing_for_three_days_are_disabled() {
     let enabled = fixture.clients.webhooks.update_webhook(request).await.unwrap().into_inner().webhook.unwrap();
     assert_eq!((enabled.disabled_reason, enabled.failing_since), (None, None));
     fixture.wait_until(|webhook| webhook.position == 1).await;
-    // Again from the beginning.
+    // Replays all changes from the beginning.
     let replayed = WebhookInput { position: Some(0), ..WebhookInput::default() };
     let request = UpdateWebhookRequest { id: fixture.id, webhook: Some(replayed) };
     fixture.clients.webhooks.update_webhook(request).await.unwrap();
     let received = fixture.receiver.wait_for(5).await;
-    let [.., delivered, again] = &received[..] else { panic!("messages are missing") };
+    let [.., delivered, again] = &received[..] else { panic!("expected two messages") };
     assert_eq!(delivered.body, again.body);
     assert_ne!(delivered.header("webhook-id"), again.header("webhook-id"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_endpoint_that_is_gone_is_disabled_immediately() {
+async fn gone_responses_disable_the_webhook_immediately() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("410 Gone"));
     fixture.change(1, 1).await;
@@ -254,20 +254,20 @@ async fn an_endpoint_that_is_gone_is_disabled_immediately() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redirect_is_not_followed() {
+async fn redirects_are_not_followed() {
     let mut fixture = Fixture::start().await;
     let elsewhere = WebhookReceiver::start().await;
     let head = format!("307 Temporary Redirect\r\nlocation: {}", elsewhere.url());
     fixture.receiver.react(Reaction::Respond(head.leak()));
     fixture.change(1, 1).await;
     fixture.wait_until(|webhook| webhook.attempts == 1).await;
-    let [entry] = &fixture.deliveries().await[..] else { panic!("there are other attempts") };
+    let [entry] = &fixture.deliveries().await[..] else { panic!("expected one attempt") };
     assert_eq!((entry.http_status, entry.error.as_deref()), (Some(307), Some("the endpoint responded 307")));
     assert!(elsewhere.received().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn webhooks_changed_during_an_attempt_continue() {
+async fn updates_during_an_attempt_resend_the_message() {
     let mut fixture = Fixture::start().await;
     let go_on = Arc::new(Notify::new());
     fixture.receiver.react(Reaction::Hang(Arc::clone(&go_on)));
@@ -280,13 +280,13 @@ async fn webhooks_changed_during_an_attempt_continue() {
     go_on.notify_one();
     // The second message arrives before the lease ends.
     timeout(PATIENCE / 2, fixture.wait_until(|webhook| webhook.position == 1)).await.unwrap();
-    let [first, again] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
+    let [first, again] = &fixture.receiver.received()[..] else { panic!("expected two messages") };
     assert_eq!(first.body, again.body);
     assert_ne!(first.header("webhook-id"), again.header("webhook-id"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn several_cores_send_each_message_once() {
+async fn multiple_cores_send_each_change_once() {
     let mut fixture = Fixture::start().await;
     let _second = core(&fixture.database, fixture.receiver.settings()).await;
     let _third = core(&fixture.database, fixture.receiver.settings()).await;
@@ -298,7 +298,7 @@ async fn several_cores_send_each_message_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_core_that_dies_loses_nothing() {
+async fn crashed_core_loses_no_messages() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Hang(Arc::new(Notify::new())));
     fixture.change(1, 2).await;
@@ -311,10 +311,10 @@ async fn a_core_that_dies_loses_nothing() {
     fixture.change(3, 1).await;
     fixture.receiver.react(Reaction::OK);
     assert_eq!(fixture.webhook().await.position, 0);
-    // After its lease has ended.
+    // Ends the crashed core's lease.
     run(&pool, "update webhooks set leased_until = now()").await;
     fixture.wait_until(|webhook| webhook.position == 3).await;
-    let [first, again, rest] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
+    let [first, again, rest] = &fixture.receiver.received()[..] else { panic!("expected three messages") };
     assert_eq!((first.header("webhook-id"), &first.body), (again.header("webhook-id"), &again.body));
     assert_eq!(rest.positions(), [3]);
 }
@@ -342,7 +342,7 @@ async fn uncommitted_changes_are_not_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_webhook_continues_at_the_oldest_stored_change() {
+async fn webhooks_continue_at_the_oldest_stored_change() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
     for first in 1..=3 {
@@ -350,7 +350,7 @@ async fn a_webhook_continues_at_the_oldest_stored_change() {
     }
     fixture.wait_until(|webhook| webhook.attempts > 0).await;
     run(&fixture.core.pool, "delete from changes where position <= 2").await;
-    // The next message fails again.
+    // The next message also fails.
     fixture.try_again().await;
     let webhook = fixture.wait_until(|webhook| webhook.position == 2 && webhook.attempts > 0).await;
     assert_eq!(webhook.attempts, 1);
@@ -362,7 +362,7 @@ async fn a_webhook_continues_at_the_oldest_stored_change() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_log_is_bounded() {
+async fn delivery_log_is_bounded() {
     let mut fixture = Fixture::start().await;
     let entries = "insert into webhook_deliveries
         (company_id, webhook_id, number, message_id, after, position, attempt, started_at, duration_ms)
@@ -375,9 +375,9 @@ async fn the_log_is_bounded() {
     assert_eq!((numbers.len(), numbers[0], numbers[999]), (1000, 1501, 502));
 }
 
-/// The position moves often, but nothing is sent.
+/// The position moves often, but the core sends nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn skipped_changes_keep_log_entries() {
+async fn skipped_changes_leave_the_log_intact() {
     let mut fixture = Fixture::start().await;
     let (id, _) = create(&mut fixture.clients, fixture.receiver.url(), &["url"]).await;
     fixture.id = id;
@@ -399,7 +399,7 @@ async fn skipped_changes_keep_log_entries() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_next_message_reports_a_restore() {
+async fn first_message_after_a_restore_reports_it() {
     for types in [&[][..], &["affiliate"]] {
         let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
         let core = core(&database, receiver.settings()).await;
@@ -435,7 +435,7 @@ async fn the_next_message_reports_a_restore() {
         let all: Vec<_> = messages.iter().map(restored).collect();
         assert_eq!((all[before], all.iter().flatten().count()), (Some(6), 1), "{types:?}: {all:?}");
         assert_eq!(messages[before].json()["data"]["after"], 5);
-        // A receiver that ignores positions up to its last one ignores no new change.
+        // A receiver that ignores positions up to its last one misses no new change.
         let positions = positions(&messages);
         assert!(positions.windows(2).all(|pair| pair[0] < pair[1]), "{positions:?}");
         assert_eq!(positions.last(), Some(&(last + 2)));
@@ -453,7 +453,7 @@ async fn webhooks_at_lost_positions_report_the_loss() {
         run(&core.pool, "select from jump_ahead()").await;
         let mut clients = core.company(company);
         let (id, _) = create(&mut clients, receiver.url(), types).await;
-        // A position that was issued after the backup.
+        // A position issued after the backup.
         let webhook = Some(WebhookInput { position: Some(8), ..WebhookInput::default() });
         let request = UpdateWebhookRequest { id, webhook };
         clients.webhooks.update_webhook(request).await.unwrap();
@@ -464,7 +464,7 @@ async fn webhooks_at_lost_positions_report_the_loss() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn messages_leave_out_the_author() {
+async fn messages_omit_the_author() {
     let mut fixture = Fixture::start().await;
     let mut request = tonic::Request::new(CreateAffiliateRequest {
         affiliate: Some(AffiliateInput {
@@ -495,10 +495,9 @@ async fn retry_after_dates_are_respected() {
     }
 }
 
-/// A core without background work, as commands have it. A serving core is the clock: once it has delivered twice, the other core has had
-/// enough time.
+/// Commands use such a core. Once a serving core has delivered twice, this core has had enough time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_core_without_background_work_delivers_nothing() {
+async fn core_without_background_work_delivers_nothing() {
     let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
     let silent = core(&database, WebhookSettings { no_delivery: true, ..receiver.settings() }).await;
     let company = new_company();

@@ -8,26 +8,26 @@ use test_support::Reaction;
 use super::{Fixture, positions, run};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_shortened_message_is_sent_again_unchanged() {
+async fn shortened_messages_are_resent_unchanged() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
     fixture.change(1, 3).await;
     fixture.wait_until(|webhook| webhook.attempts == 1).await;
-    // As if the service had memory for only two of the changes.
+    // Simulates memory for only two of the changes.
     run(&fixture.core.pool, "update webhooks set message_to = 2").await;
     fixture.try_again().await;
     fixture.wait_until(|webhook| webhook.attempts == 2).await;
     fixture.receiver.react(Reaction::OK);
     fixture.try_again().await;
     fixture.wait_until(|webhook| webhook.position == 3).await;
-    let [_, second, third, rest] = &fixture.receiver.received()[..] else { panic!("there are other messages") };
+    let [_, second, third, rest] = &fixture.receiver.received()[..] else { panic!("expected four messages") };
     assert_eq!((second.header("webhook-id"), &second.body), (third.header("webhook-id"), &third.body));
     assert_eq!((second.positions(), rest.positions()), (vec![1, 2], vec![3]));
     assert_eq!(rest.json()["data"]["after"], 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_endpoint_with_a_limit_gets_smaller_messages() {
+async fn endpoints_with_size_limits_get_smaller_messages() {
     const LIMIT: usize = 10_000;
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::AtMost(LIMIT));
@@ -37,7 +37,7 @@ async fn an_endpoint_with_a_limit_gets_smaller_messages() {
         fixture.receiver.received().into_iter().partition(|message| message.body.len() > LIMIT);
     assert_eq!(positions(&accepted), (1..=250).collect::<Vec<_>>());
     // The service remembers the size that the endpoint accepts.
-    assert!((1..=4).contains(&refused.len()), "{} are too large", refused.len());
+    assert!((1..=4).contains(&refused.len()), "{} messages were too large", refused.len());
     let mut bodies = BTreeMap::new();
     for message in refused.iter().chain(&accepted) {
         let known = bodies.entry(message.header("webhook-id").to_owned()).or_insert_with(|| message.body.clone());
@@ -49,7 +49,7 @@ async fn an_endpoint_with_a_limit_gets_smaller_messages() {
     assert_eq!(errors.len(), refused.len());
     assert!(errors[errors.len() - 1].starts_with("the endpoint responded 413 to 100 changes ("), "{errors:?}");
     assert_eq!(fixture.webhook().await.failing_since, None);
-    // The service forgets the size when the webhook is changed.
+    // The service forgets the size when the webhook changes.
     fixture.receiver.react(Reaction::OK);
     let webhook = Some(WebhookInput { position: Some(0), ..WebhookInput::default() });
     fixture.clients.webhooks.update_webhook(UpdateWebhookRequest { id: fixture.id, webhook }).await.unwrap();
@@ -58,7 +58,7 @@ async fn an_endpoint_with_a_limit_gets_smaller_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_that_is_too_large_is_reported() {
+async fn oversized_changes_are_reported() {
     let mut fixture = Fixture::start().await;
     fixture.receiver.react(Reaction::AtMost(200));
     fixture.change(1, 5).await;
@@ -67,7 +67,7 @@ async fn a_change_that_is_too_large_is_reported() {
     let webhook = fixture.wait_until(|webhook| webhook.attempts == 2).await;
     assert!(webhook.position == 0 && webhook.failing_since.is_some(), "{webhook:?}");
     let received = fixture.receiver.received();
-    let [.., first, second] = &received[..] else { panic!("there are fewer messages") };
+    let [.., first, second] = &received[..] else { panic!("expected two messages") };
     assert_eq!((first.positions(), first.header("webhook-id")), (vec![1], second.header("webhook-id")));
     let error = fixture.deliveries().await[0].error.clone().unwrap();
     let bytes = first.body.len();

@@ -1,4 +1,4 @@
-//! The round trips to the database of each partner operation.
+//! Database round trips of each partner operation.
 
 use std::{collections::BTreeMap, sync::atomic::AtomicI64};
 
@@ -16,7 +16,7 @@ use prost::encoding::{int64, string};
 
 use test_support::{GrpcClients, LockedTable, Proxy, TestCore, fresh_database};
 
-/// A new value at each call.
+/// Returns a new value on each call.
 fn next() -> i64 {
     static NEXT: AtomicI64 = AtomicI64::new(1);
     NEXT.fetch_add(1, std::sync::atomic::Ordering::SeqCst)
@@ -39,7 +39,7 @@ fn update(id: i64) -> AffiliateUpdate {
 
 type Call = Box<dyn Fn(GrpcClients) -> LocalBoxFuture<'static, ()>>;
 
-/// The partner operations by name or path: writes, and all reads of the contract.
+/// Returns the partner operations by name or path: writes, and all reads in the contract.
 fn operations() -> BTreeMap<&'static str, Call> {
     let mut calls: BTreeMap<&'static str, Call> = BTreeMap::new();
     macro_rules! operation {
@@ -76,7 +76,7 @@ fn operations() -> BTreeMap<&'static str, Call> {
     }));
     let pages = |operation: &&Operation| matches!(operation.work, Work::SingleRead | Work::Page);
     let of_partners = |operation: &&Operation| operation.authorization == Authorization::Token;
-    // A watch is endless.
+    // A watch never ends.
     let ends = |operation: &&Operation| operation.path != Operation::WATCH_CHANGES.path;
     for read in Operation::ALL.iter().filter(of_partners).filter(pages).filter(ends) {
         let call: Call = Box::new(move |clients| {
@@ -87,7 +87,7 @@ fn operations() -> BTreeMap<&'static str, Call> {
     calls
 }
 
-/// An encoded request for the first record, or the first two, with the required fields.
+/// Encodes a request for the first record, or the first two, with the required fields.
 fn request(message: &Message) -> Vec<u8> {
     let mut bytes = Vec::new();
     for field in message.fields {
@@ -120,10 +120,10 @@ async fn service() -> (Proxy, TestCore) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_operation_is_one_round_trip() {
+async fn each_operation_takes_one_round_trip() {
     let (proxy, service) = service().await;
     for (name, call) in operations() {
-        // A statement is prepared at its first use, and background work is rare. So at least one of several calls has no other traffic.
+        // The first use of a statement prepares it, and background work is rare. At least one of several calls has no other traffic.
         let mut fewest = usize::MAX;
         for number in 0..50 {
             if number >= 5 && fewest == 1 {
@@ -138,7 +138,7 @@ async fn every_operation_is_one_round_trip() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batched_reads_need_fewer_round_trips() {
+async fn concurrent_reads_share_round_trips() {
     let (proxy, service) = service().await;
     let mut locked = LockedTable::new(&service.pool, "affiliates", "access exclusive").await;
     let before = proxy.round_trips();
@@ -148,22 +148,22 @@ async fn batched_reads_need_fewer_round_trips() {
             clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap().into_inner()
         }
     }));
-    // All reads wait for the database, or for reads that wait for it.
+    // All reads wait for the database, or for another read that waits for it.
     tokio::select! {
-        _ = &mut reads => panic!("the database was not asked"),
+        _ = &mut reads => panic!("the reads did not wait"),
         () = locked.until_awaited() => {}
     }
     locked.release().await;
     for read in reads.await {
         assert_eq!(read.distributor_name(), "Made 1");
     }
-    // A few reads were sent before the others had to wait, each on a connection that first prepares the statement.
+    // The core sends a few reads before the others have to wait, each on a connection that first prepares the statement.
     let round_trips = proxy.round_trips() - before;
     assert!((2..40).contains(&round_trips), "{round_trips}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reads_are_retried_after_a_cut_connection() {
+async fn reads_retry_after_a_lost_connection() {
     let (proxy, service) = service().await;
     let mut clients = service.company(7);
     for _ in 0..5 {
@@ -173,6 +173,6 @@ async fn reads_are_retried_after_a_cut_connection() {
         let before = proxy.connections();
         proxy.cut();
         clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap();
-        assert!(proxy.connections() > before, "the connection was not cut");
+        assert!(proxy.connections() > before, "the core opened no new connection");
     }
 }

@@ -1,5 +1,4 @@
-//! Writes whose callers disconnect before their statement begins: nothing is written, whatever the writes wait for, and however the callers
-//! disconnect.
+//! Callers that disconnect before their write's statement begins. Nothing is written, whatever the write waits for.
 
 use std::time::Duration;
 
@@ -13,10 +12,10 @@ use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company};
 use tokio::time::{sleep, timeout};
 use tonic::{Code, Request, Status};
 
-/// Longer than any step of this test takes.
+/// Timeout for each step, longer than any step takes.
 const SOON: Duration = Duration::from_mins(1);
-/// Time for a call to begin to wait, and the deadline of callers that leave by a deadline. If it is too short, the caller leaves earlier,
-/// and nothing must be written either.
+/// Time for a call to start waiting, and the deadline of callers that leave at their deadline. If this time is too short, callers leave
+/// earlier, and nothing is written either.
 pub(super) const A_WHILE: Duration = Duration::from_millis(300);
 
 pub(super) type Call = LocalBoxFuture<'static, Result<(), Status>>;
@@ -30,7 +29,7 @@ pub(super) enum Kind {
     UpdateInOrder,
     CreateOne,
     CreateMany,
-    /// So many that the core uses `COPY`.
+    /// Enough items for `COPY`.
     CreateByCopy,
     AddFew,
     AddMany,
@@ -50,7 +49,7 @@ const KINDS: [Kind; 8] = [
 /// How a caller leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leaves {
-    /// As if its stream is reset or its connection is lost.
+    /// Its stream is reset or its connection is lost.
     Goes,
     AtItsDeadline,
 }
@@ -77,7 +76,7 @@ fn city(id: i64, city: &str) -> AffiliateUpdate {
 }
 
 impl Kind {
-    /// Writes records with a text as a mark. Updates change `ids`.
+    /// Writes records that contain `mark`. Updates change `ids`.
     pub(super) fn write(self, mut clients: GrpcClients, ids: [i64; 2], mark: &str, deadline: Option<Duration>) -> Call {
         let mark = mark.to_owned();
         Box::pin(async move {
@@ -113,7 +112,7 @@ impl Kind {
         })
     }
 
-    /// A batch of the same records, for which other writes of the company wait.
+    /// Returns the kind of batch that this kind of write waits for.
     fn batch(self) -> Self {
         match self {
             Self::UpdateOne | Self::UpdateMany | Self::UpdateInOrder => Self::UpdateMany,
@@ -124,7 +123,7 @@ impl Kind {
     }
 }
 
-/// A company with affiliates.
+/// Creates a company with four affiliates.
 pub(super) async fn company(core: &TestCore) -> (i64, GrpcClients, [i64; 4]) {
     let company = new_company();
     let clients = core.company(company);
@@ -138,7 +137,7 @@ pub(super) async fn company(core: &TestCore) -> (i64, GrpcClients, [i64; 4]) {
     (company, clients, ids.try_into().unwrap())
 }
 
-/// Locks the records that companies write: the first two affiliates of each, the names that begin with "held", and their URLs.
+/// Locks records of each company: its first two affiliates, the names that begin with "held", and its URLs.
 async fn lock(transaction: &mut PgConnection, companies: &[i64]) {
     sqlx::query(
         "select from affiliates where company_id = any($1) and affiliate_name in ('N0', 'N1') order by id for update",
@@ -165,7 +164,7 @@ async fn lock(transaction: &mut PgConnection, companies: &[i64]) {
     .unwrap();
 }
 
-/// The sessions that wait for a lock.
+/// Returns the number of connections that wait for a lock.
 pub(super) async fn lock_waits(core: &TestCore) -> i64 {
     let waiting = "select count(*) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'";
@@ -178,7 +177,7 @@ pub(super) async fn until<F: Future<Output = bool>>(condition: impl Fn() -> F) {
             sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(SOON, met).await.expect("the condition is not met");
+    timeout(SOON, met).await.expect("the condition was not met in time");
 }
 
 /// Waits until the service runs no statement.
@@ -188,7 +187,7 @@ pub(super) async fn until_idle(core: &TestCore) {
     until(|| async { sqlx::query_scalar::<_, i64>(active).fetch_one(&core.pool).await.unwrap() == 0 }).await;
 }
 
-/// Waits for something while calls continue.
+/// Waits for a future while the calls continue.
 async fn during<T>(calls: &mut FuturesUnordered<Call>, wait: impl Future<Output = T>) -> T {
     tokio::pin!(wait);
     loop {
@@ -206,10 +205,10 @@ async fn all_end(mut calls: FuturesUnordered<Call>) {
             ended.unwrap();
         }
     };
-    timeout(SOON, ended).await.expect("a write waits still");
+    timeout(SOON, ended).await.expect("a write is still waiting");
 }
 
-/// Waits until every statement that now waits for a lock has ended. A shared statement can continue for other callers.
+/// Waits until all statements that now wait for a lock have ended. A shared statement can run again for other callers.
 async fn until_run_again(core: &TestCore) {
     let now = "select extract(epoch from clock_timestamp())::float8";
     let since: f64 = sqlx::query_scalar(now).fetch_one(&core.pool).await.unwrap();
@@ -218,17 +217,17 @@ async fn until_run_again(core: &TestCore) {
     until(|| async { sqlx::query_scalar::<_, i64>(older).bind(since).fetch_one(&core.pool).await.unwrap() == 0 }).await;
 }
 
-/// The number of records with a mark.
+/// Returns the number of records with a mark.
 pub(super) async fn marked(core: &TestCore, mark: &str) -> i64 {
     let count = "select (select count(*) from affiliates where affiliate_name like $1 or city = $2)
         + (select count(*) from compliance_urls where url like '%/' || $2 || '/%')";
     sqlx::query_scalar(count).bind(format!("{mark}%")).bind(mark).fetch_one(&core.pool).await.unwrap()
 }
 
-/// Waits until a call waits, and drops it.
+/// Lets a call wait, and then abandons it.
 async fn leave(call: Call, leaves: Leaves, kind: Kind) {
     match leaves {
-        Leaves::Goes => assert!(timeout(A_WHILE, call).await.is_err(), "{kind:?} does not wait"),
+        Leaves::Goes => assert!(timeout(A_WHILE, call).await.is_err(), "{kind:?} did not wait"),
         Leaves::AtItsDeadline => assert_eq!(call.await.unwrap_err().code(), Code::DeadlineExceeded),
     }
 }
@@ -239,10 +238,10 @@ impl Leaves {
     }
 }
 
-/// Two batches of the company wait for a lock, so all other writes of the company wait for them. One caller disconnects. The caller of
-/// another write of the same kind, which could share the statement, stays connected.
+/// Two batches wait for a lock, so all other writes of the company wait behind them. One caller disconnects. Another caller, whose write
+/// could share the statement, stays connected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writes_abandoned_behind_their_company_are_dropped() {
+async fn abandoned_writes_in_the_company_queue_are_dropped() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 16).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
@@ -275,9 +274,9 @@ async fn writes_abandoned_behind_their_company_are_dropped() {
     }
 }
 
-/// More companies wait for locks than can wait at the same time. The company whose caller leaves is one of them.
+/// More companies wait for locks than the core lets wait at the same time. The abandoned write belongs to one of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writes_abandoned_behind_locks_are_dropped() {
+async fn abandoned_writes_behind_locks_are_dropped() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
@@ -296,13 +295,13 @@ async fn writes_abandoned_behind_locks_are_dropped() {
                 stay.push(kind.write(clients, [ids[0], ids[1]], "held", None));
             }
             during(&mut stay, until(|| async { lock_waits(&core).await > 0 })).await;
-            // These wait for locks, because names that begin with "held" are locked.
+            // Creates wait only for locked names, which begin with "held".
             let creates = matches!(kind, Kind::CreateOne | Kind::CreateMany | Kind::CreateByCopy);
             let mark = if creates { "held" } else { "left" };
             let left = kind.write(clients.clone(), [ids[0], ids[1]], mark, leaves.deadline());
             stay.push(kind.write(clients.clone(), [ids[1], ids[0]], "stays", None));
             during(&mut stay, leave(left, leaves, kind)).await;
-            // On a busy machine, the core can send the statement once before it sees that the caller has left.
+            // On a busy machine, the core can send the statement once more before it notices that the caller left.
             for _ in 0..2 {
                 during(&mut stay, until_run_again(&core)).await;
             }
@@ -316,12 +315,12 @@ async fn writes_abandoned_behind_locks_are_dropped() {
     }
 }
 
-/// The only connection waits for the database's response.
+/// The only available connection waits for the database's response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writes_abandoned_before_a_connection_are_dropped() {
+async fn abandoned_writes_without_a_connection_are_dropped() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
-    // One is in use.
+    // Requests use one of these connections.
     let core = TestCore::over(database.options.clone().socket(proxy.folder()), 3).await;
     let direct = TestCore::over(database.options.clone(), 3).await;
     for leaves in [Leaves::Goes, Leaves::AtItsDeadline] {
@@ -329,7 +328,7 @@ async fn writes_abandoned_before_a_connection_are_dropped() {
             let (_, clients, ids) = company(&core).await;
             let free = core.company(new_company());
             let held = proxy.hold().await;
-            // A write of another kind, which is in another queue.
+            // A write of another kind, in another queue.
             let first = if kind.batch() == Kind::AddMany { Kind::CreateMany } else { Kind::AddMany };
             let mut stay = FuturesUnordered::new();
             stay.push(first.write(free, [ids[0], ids[1]], "first", None));
@@ -345,12 +344,12 @@ async fn writes_abandoned_before_a_connection_are_dropped() {
     }
 }
 
-/// The connection is not closed either, so it is free immediately.
+/// The core also keeps the connection open, so it is free immediately.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn statements_without_callers_are_not_sent() {
+async fn abandoned_statements_are_never_sent() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
-    // One is in use.
+    // Requests use one of these connections.
     let core = TestCore::over(database.options.socket(proxy.folder()), 3).await;
     let (_, clients, ids) = company(&core).await;
     let connections = proxy.connections();
@@ -362,16 +361,15 @@ async fn statements_without_callers_are_not_sent() {
     during(&mut stay, leave(left, Leaves::Goes, Kind::UpdateOne)).await;
     drop(held);
     all_end(stay).await;
-    // It borrows the connection after the caller that has left.
+    // This write gets the connection after the abandoned one.
     Kind::AddMany.write(other, [0; 2], "last", None).await.unwrap();
-    assert_eq!(proxy.connections(), connections, "a connection without a statement was closed");
+    assert_eq!(proxy.connections(), connections, "the core closed an unused connection");
     assert_eq!(marked(&core, "left").await, 0);
 }
 
-/// Two writes of a company share a statement, which waits for a lock of one of them. Callers that leave during the wait are excluded when
-/// it runs again.
+/// Two writes of a company share a statement that waits for a lock. When the statement runs again, it excludes callers that have left.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_repeated_statement_excludes_callers_that_have_left() {
+async fn retried_statements_exclude_departed_callers() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();

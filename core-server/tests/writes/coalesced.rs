@@ -1,4 +1,4 @@
-//! Single writes of many callers become one statement: each has its own result, and none waits for another company.
+//! Coalesced writes: many callers share a statement, each gets its own result, and nobody waits for another company.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -12,7 +12,7 @@ use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company};
 use tokio::time::{sleep, timeout};
 use tonic::{Code, Request, Response, Status};
 
-/// Longer than any step takes without waiting for a held lock.
+/// Timeout for each step that does not wait for a held lock.
 const SOON: Duration = Duration::from_mins(2);
 
 async fn create(mut clients: GrpcClients, name: String) -> Result<i64, Status> {
@@ -48,7 +48,7 @@ async fn name_of(mut clients: GrpcClients, id: i64) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_writes_are_few_statements() {
+async fn concurrent_writes_share_few_statements() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
     let core = TestCore::over(database.options.socket(proxy.folder()), 4).await;
@@ -69,46 +69,46 @@ async fn concurrent_writes_are_few_statements() {
     .await;
 }
 
-/// Makes a call of each company while the database does not respond, and counts their round trips.
+/// Makes one call per company while the database does not respond, and asserts that they take few round trips.
 async fn few_statements(proxy: &Proxy, clients: &[GrpcClients], call: impl AsyncFn(usize, usize)) {
     for round in 0..100 {
         let held = proxy.hold().await;
         let before = proxy.round_trips();
         let mut calls = join_all((0..clients.len()).map(|company| call(round, company)));
         assert!(futures::poll!(&mut calls).is_pending());
-        // Requests of a connection arrive in order, and this one needs no database. After the second one, the calls have begun.
+        // Requests on a connection arrive in order, and this one needs no database. After its second response, the calls have begun.
         let arrived = join_all(clients.iter().map(|clients| async {
             let mut access = clients.access.clone();
             for _ in 0..2 {
                 access.check_access(CheckAccessRequest {}).await.unwrap();
             }
         }));
-        // The database is held only briefly. Otherwise the service would report an outage.
+        // Holds the database only briefly. Otherwise, the service would report an outage.
         let arrived = tokio::select! {
-            _ = &mut calls => panic!("the database was not asked"),
+            _ = &mut calls => panic!("the calls did not wait"),
             arrived = timeout(Duration::from_millis(200), arrived) => arrived,
         };
         drop(held);
-        timeout(SOON, calls).await.expect("a call waits still");
+        timeout(SOON, calls).await.expect("a call is still waiting");
         let round_trips = proxy.round_trips() - before;
         if arrived.is_ok() {
-            // Each connection may have prepared the statement, and may have had a call that came before the others.
+            // Each connection can prepare the statement, and can send one call ahead of the others.
             assert!(round_trips < 25, "{round_trips} round trips");
             return;
         }
     }
-    panic!("the calls do not arrive");
+    panic!("the calls did not arrive in time");
 }
 
-/// Companies with equal names and URLs, and callers of one company that want the same name or URL.
+/// Companies use the same names and URLs, and callers of one company compete for them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_caller_has_its_own_result() {
+async fn each_caller_gets_its_own_result() {
     let core = TestCore::start().await;
     let companies: Vec<GrpcClients> = (0..8).map(|_| core.company(new_company())).collect();
     for round in 0..10 {
         let created = join_all((0..64).map(|number| {
             let clients = companies[number % 8].clone();
-            // Of eight callers of a company, two want each name.
+            // Two callers of each company want the same name.
             create(clients, format!("{round} {}", number / 8 / 2))
         }));
         let added = join_all((0..64).map(|number| {
@@ -131,18 +131,18 @@ async fn each_caller_has_its_own_result() {
     }
 }
 
-/// Makes calls that all wait before any of them is written.
+/// Makes calls that all wait before the database runs any of them.
 async fn together<F: Future>(proxy: &Proxy, calls: impl Iterator<Item = F>) -> Vec<F::Output> {
     let held = proxy.hold().await;
     let mut calls = join_all(calls);
-    assert!(timeout(Duration::from_millis(100), &mut calls).await.is_err(), "the database was not asked");
+    assert!(timeout(Duration::from_millis(100), &mut calls).await.is_err(), "the calls did not wait");
     drop(held);
-    timeout(2 * SOON, calls).await.expect("a call waits still")
+    timeout(2 * SOON, calls).await.expect("a call is still waiting")
 }
 
-/// The maximum number of writes and reads in a statement, one less and one more, of several companies. Some of them fail.
+/// Tests the maximum number of writes and reads per statement, and one less and one more. Some items fail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batches_that_are_full_have_the_same_results() {
+async fn full_batches_return_correct_results() {
     let most = batcher::MAX_BATCH;
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
@@ -165,7 +165,7 @@ async fn batches_that_are_full_have_the_same_results() {
             assert_eq!(refused, fails(number).then_some(Code::AlreadyExists), "{number} of {count}");
             assert_eq!(added.is_none(), fails(number), "{number} of {count}");
         }
-        // Records that were not created are unknown.
+        // Updates of records that were not created use an unknown ID.
         let ids: Vec<i64> = created.into_iter().map(|created| created.unwrap_or(i64::MAX >> 11)).collect();
         let updates = (0..count).map(|number| update(of(number), ids[number], city(number)));
         for (number, updated) in together(&proxy, updates).await.into_iter().enumerate() {
@@ -191,9 +191,9 @@ async fn batches_that_are_full_have_the_same_results() {
     }
 }
 
-/// More companies than there are connections wait for locks: of their counts, of a row, and of a name.
+/// More companies than connections wait for locks on their counts, a row and a name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_waiting_company_delays_no_other() {
+async fn waiting_companies_do_not_delay_others() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
@@ -224,30 +224,30 @@ async fn a_waiting_company_delays_no_other() {
         }
     }));
     let others = async {
-        // Other companies can be affected only after the statements wait for the locks.
+        // Other companies can be affected only while the statements wait for the locks.
         until(|| async { lock_waits(&core).await > 0 }).await;
         for round in 0..20 {
             let free = core.company(new_company());
-            let id = timeout(SOON, create(free.clone(), format!("N{round}"))).await.expect("a create waits").unwrap();
-            timeout(SOON, add(free.clone(), "https://example.org/1".to_owned())).await.expect("a URL waits").unwrap();
-            timeout(SOON, update(free.clone(), id, city(round))).await.expect("an update waits").unwrap();
+            let id = timeout(SOON, create(free.clone(), format!("N{round}"))).await.expect("a create waited").unwrap();
+            timeout(SOON, add(free.clone(), "https://example.org/1".to_owned())).await.expect("a URL waited").unwrap();
+            timeout(SOON, update(free.clone(), id, city(round))).await.expect("an update waited").unwrap();
             assert_eq!(name_of(free, id).await, format!("N{round}"));
         }
-        // A quarter of the connections wait, even if more companies wait.
+        // Only a quarter of the connections wait, even if more companies wait.
         until(|| async { (1..=2).contains(&lock_waits(&core).await) }).await;
         transaction.commit().await.unwrap();
     };
     let (waiting, ()) = futures::join!(timeout(2 * SOON, waiting), others);
-    for (url, created, updated) in waiting.expect("a write waits still") {
+    for (url, created, updated) in waiting.expect("a write is still waiting") {
         assert!(url.is_some());
         assert_eq!(created.unwrap_err().code(), Code::AlreadyExists);
         updated.unwrap();
     }
 }
 
-/// A statement waits for at most a second.
+/// Each statement waits for at most a second.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writes_outwait_a_statement_lock_timeout() {
+async fn writes_retry_after_a_lock_timeout() {
     let core = TestCore::start().await;
     let clients = core.company(new_company());
     let ids = [
@@ -260,18 +260,18 @@ async fn writes_outwait_a_statement_lock_timeout() {
         .fetch_all(&mut *transaction)
         .await
         .unwrap();
-    // Alone, and together with another one.
+    // First one write, and then two writes together.
     for ids in [&ids[..1], &ids] {
         let mut written = join_all(ids.iter().map(|id| update(clients.clone(), *id, city(ids.len()))));
-        assert!(timeout(Duration::from_millis(1500), &mut written).await.is_err(), "a write does not wait");
+        assert!(timeout(Duration::from_millis(1500), &mut written).await.is_err(), "a write did not wait");
     }
     let written = join_all(ids.map(|id| update(clients.clone(), id, city("new"))));
     let (written, ended) = futures::join!(timeout(SOON, written), transaction.rollback());
     ended.unwrap();
-    assert!(written.expect("a write waits still").iter().all(Result::is_ok));
+    assert!(written.expect("a write is still waiting").iter().all(Result::is_ok));
 }
 
-/// The connections that wait for a lock.
+/// Returns the number of connections that wait for a lock.
 async fn lock_waits(core: &TestCore) -> i64 {
     let waiting = "select count(distinct pid) from pg_locks join pg_stat_activity using (pid)
         where datname = current_database() and not granted";
@@ -284,12 +284,12 @@ async fn until<F: Future<Output = bool>>(condition: impl Fn() -> F) {
             sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(SOON, met).await.expect("the condition is not met");
+    timeout(SOON, met).await.expect("the condition was not met in time");
 }
 
-/// The database rejects one item for its own reason.
+/// A check constraint rejects one item.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_the_invalid_item_fails() {
+async fn invalid_items_do_not_fail_other_callers() {
     let core = TestCore::start().await;
     let constraints = "
         alter table affiliates add constraint refused check (affiliate_name <> 'refused' and city is distinct from 'refused');
@@ -327,7 +327,7 @@ async fn only_the_invalid_item_fails() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_written_for_callers_that_left() {
+async fn abandoned_queued_writes_are_skipped() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
     let core = TestCore::over(database.options.clone().socket(proxy.folder()), 4).await;
@@ -336,7 +336,7 @@ async fn nothing_is_written_for_callers_that_left() {
     let held = proxy.hold().await;
     // The first calls wait for the database, and later calls wait for them.
     let mut first = join_all((0..4).map(|number| create(clients.clone(), format!("waits {number}"))));
-    assert!(timeout(Duration::from_millis(200), &mut first).await.is_err(), "the database was not asked");
+    assert!(timeout(Duration::from_millis(200), &mut first).await.is_err(), "the calls did not wait");
     let mut later: Vec<_> = (0..40).map(|number| Box::pin(create(clients.clone(), format!("left {number}")))).collect();
     for call in &mut later {
         assert!(futures::poll!(call.as_mut()).is_pending());
@@ -350,13 +350,13 @@ async fn nothing_is_written_for_callers_that_left() {
         .fetch_one(&mut direct)
         .await
         .unwrap();
-    // A statement that had begun may include some of them.
-    assert!(left < 40, "all callers had left before their statement began");
+    // A statement that had already begun can include some of these calls.
+    assert!(left < 40, "the core wrote all abandoned calls");
 }
 
-/// Different fields and names of one affiliate: every write is saved, and each name goes to one affiliate.
+/// Callers set different fields and names of two affiliates. Every field is saved, and each name goes to one affiliate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writers_of_one_affiliate_all_succeed() {
+async fn concurrent_field_updates_all_succeed() {
     let core = TestCore::start().await;
     let clients = core.company(new_company());
     let ids = [
@@ -379,7 +379,7 @@ async fn writers_of_one_affiliate_all_succeed() {
         }));
         let (writes, renames) = futures::join!(writes, renames);
         assert!(writes.iter().all(Result::is_ok), "{writes:?}");
-        // One of the two gets the name, and keeps it. Its four renames succeed, and the four of the other fail.
+        // One affiliate gets the name. Its four renames succeed, and the other affiliate's four renames fail.
         let codes: Vec<Option<Code>> =
             renames.into_iter().map(|rename| rename.err().map(|status| status.code())).collect();
         assert_eq!(codes.iter().filter(|code| code.is_none()).count(), 4, "{codes:?}");
@@ -393,7 +393,7 @@ async fn writers_of_one_affiliate_all_succeed() {
     }
 }
 
-/// It may have been committed. So its caller gets `UNAVAILABLE`, and decides whether to repeat it.
+/// The write may have been committed, so the caller gets `UNAVAILABLE` and decides whether to retry.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_are_not_retried_after_lost_connections() {
     let database = fresh_database().await;
@@ -411,18 +411,18 @@ async fn writes_are_not_retried_after_lost_connections() {
         until(|| async { sqlx::query_scalar::<_, i64>(terminate).fetch_one(&core.pool).await.unwrap() > 0 }).await;
     };
     let (written, ()) = futures::join!(timeout(SOON, update(clients.clone(), id, city("new"))), lost);
-    assert_eq!(written.expect("the write waits still").unwrap_err().code(), Code::Unavailable);
+    assert_eq!(written.expect("the write is still waiting").unwrap_err().code(), Code::Unavailable);
     transaction.rollback().await.unwrap();
     let written =
         || async { update(clients.clone(), id, AffiliateInput { zip: Some("1".to_owned()), ..city("") }).await };
-    // The remaining connections are borrowed again.
+    // The pool's remaining connections still work.
     until(|| async { written().await.is_ok() }).await;
     let mut clients = clients.clone();
     let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
     assert_eq!((read.city(), read.zip()), ("", "1"));
 }
 
-/// The caller's deadline comes before the service's own.
+/// The caller's deadline is earlier than the service's own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_end_at_their_deadline() {
     let core = TestCore::start().await;
@@ -436,16 +436,16 @@ async fn writes_end_at_their_deadline() {
     };
     let mut request = Request::new(CreateAffiliateRequest { affiliate: Some(affiliate) });
     request.set_timeout(Duration::from_millis(300));
-    let created = timeout(SOON, clients.affiliates.create_affiliate(request)).await.expect("the call waits still");
+    let created = timeout(SOON, clients.affiliates.create_affiliate(request)).await.expect("the call is still waiting");
     assert_eq!(created.unwrap_err().code(), Code::DeadlineExceeded);
     transaction.rollback().await.unwrap();
-    // Nothing is written later.
+    // The core did not write the name later.
     create(clients.clone(), "N".to_owned()).await.unwrap();
 }
 
-/// A session holds a lock of one company, and twenty of its batches arrive. They leave the connections to others.
+/// Twenty batches arrive for a company whose rows are locked. They leave the connections to other companies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batches_of_one_company_wait_without_connections() {
+async fn waiting_batches_leave_connections_to_others() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;
     let company = new_company();
@@ -460,7 +460,7 @@ async fn batches_of_one_company_wait_without_connections() {
         .unwrap();
     let batches = join_all((0..20).map(|number| {
         let mut clients = core.company(company);
-        // Half of them depend on each other.
+        // In half of the batches, items depend on each other.
         let repeated = if number % 2 == 0 { &ids[..] } else { &ids[..1] };
         let affiliates = ids.iter().chain(repeated.iter().skip(1)).map(|id| AffiliateUpdate {
             id: Some(*id),
@@ -478,14 +478,14 @@ async fn batches_of_one_company_wait_without_connections() {
         until(|| async { lock_waits(&core).await > 0 }).await;
         for _ in 0..20 {
             let free = core.company(new_company());
-            timeout(SOON, create(free, "N".to_owned())).await.expect("another company waits").unwrap();
+            timeout(SOON, create(free, "N".to_owned())).await.expect("another company waited").unwrap();
             let waits = lock_waits(&core).await;
             assert!(waits <= 2, "{waits} connections wait");
         }
         transaction.commit().await.unwrap();
     };
     let (batches, ()) = futures::join!(timeout(2 * SOON, batches), others);
-    for results in batches.expect("a batch waits still") {
+    for results in batches.expect("a batch is still waiting") {
         assert!(results.unwrap().iter().all(|result| result.code() == ResultCode::Saved));
     }
 }

@@ -1,4 +1,4 @@
-//! Batches of new affiliates that are large enough for `COPY`.
+//! Batches of new affiliates, large enough for `COPY`.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use sqlx::{Connection as _, PgConnection};
 use test_support::{GrpcClients, TestCore, fresh_database, new_company};
 use tokio::time::{sleep, timeout};
 
-/// Affiliates of a large batch.
+/// Number of affiliates in a large batch.
 const LARGE: usize = 1_200;
-/// Affiliates of a batch that is one statement.
+/// Number of affiliates in a batch that takes one statement.
 const SMALL: usize = 400;
-/// Longer than any step of this test takes.
+/// Timeout for each step, longer than any step takes.
 const SOON: Duration = Duration::from_mins(2);
 
 async fn create(clients: &mut GrpcClients, affiliates: Vec<AffiliateInput>) -> Vec<AffiliateResult> {
@@ -37,7 +37,7 @@ fn names(count: usize) -> Vec<AffiliateInput> {
     (0..count).map(named).collect()
 }
 
-/// A value of a field.
+/// Returns a valid value for a field.
 pub(super) fn value(field: &str, number: usize) -> String {
     match field {
         "country" => "NL".to_owned(),
@@ -49,8 +49,7 @@ pub(super) fn value(field: &str, number: usize) -> String {
     }
 }
 
-/// An affiliate of a batch. Some have the name of an existing affiliate or of another item, and some have an invalid country. Every third
-/// has a value in every field.
+/// Returns an affiliate for a batch. Some names are taken or shared, and some countries are invalid. Every third affiliate has all fields.
 fn varied(number: usize) -> AffiliateInput {
     let mut affiliate = named(number);
     if number.is_multiple_of(3) {
@@ -69,10 +68,10 @@ fn varied(number: usize) -> AffiliateInput {
     affiliate
 }
 
-/// The created affiliates, by ID, without the fields that differ between two companies.
+/// Returns the created affiliates, without the fields that differ between companies.
 async fn created(clients: &mut GrpcClients, results: &[AffiliateResult]) -> Vec<Affiliate> {
     let ids: Vec<i64> = results.iter().filter_map(|result| result.affiliate_id).collect();
-    assert!(ids.is_sorted_by(|one, next| one < next), "IDs are not in the order of the items");
+    assert!(ids.is_sorted_by(|one, next| one < next), "IDs do not follow the order of the items");
     let mut read = Vec::new();
     for ids in ids.chunks(1000) {
         let request = BatchGetAffiliatesRequest { ids: ids.to_vec() };
@@ -82,9 +81,9 @@ async fn created(clients: &mut GrpcClients, results: &[AffiliateResult]) -> Vec<
     read.into_iter().map(|affiliate| Affiliate { id: 0, client_id: 0, ..affiliate }).collect()
 }
 
-/// With names that are taken or equal, and with only free names.
+/// Covers batches with taken and duplicate names, and batches with only free names.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn large_batches_equal_their_parts() {
+async fn large_batches_match_smaller_batches() {
     let core = TestCore::start().await;
     let varied: Vec<AffiliateInput> = (0..LARGE).map(varied).collect();
     let name = |number: usize| named(number).affiliate_name;
@@ -120,10 +119,10 @@ async fn large_batches_equal_their_parts() {
     }
 }
 
-/// On both sides of the threshold for `COPY`, with only free names, and with some taken names. Some fields are rare, so some batches lack
-/// them, or have them only at the end.
+/// Covers both sides of the `COPY` threshold, with free and with duplicate names. Some fields are rare, so batches can lack them or have them
+/// only at the end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn random_batches_have_the_results_of_their_parts() {
+async fn random_batches_match_smaller_batches() {
     let core = TestCore::start().await;
     let many = core_server::limits::MANY_AFFILIATES;
     let mut random = StdRng::seed_from_u64(11);
@@ -154,7 +153,7 @@ async fn random_batches_have_the_results_of_their_parts() {
 
 /// Another writer takes a name, and its transaction ends while the batch waits for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn names_taken_during_a_wait_are_duplicates() {
+async fn names_taken_while_waiting_are_duplicates() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 4).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
@@ -173,7 +172,7 @@ async fn names_taken_during_a_wait_are_duplicates() {
             }
         };
         let (results, ()) = futures::join!(timeout(SOON, create(&mut clients, names(LARGE))), ending);
-        let results = results.expect("the batch waits still");
+        let results = results.expect("the batch is still waiting");
         for (number, result) in results.iter().enumerate() {
             let is_taken = is_committed && number == 700;
             let expected = if is_taken { ResultCode::Duplicate } else { ResultCode::Saved };
@@ -186,7 +185,7 @@ async fn names_taken_during_a_wait_are_duplicates() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn abandoned_waiting_batches_create_nothing() {
     let database = fresh_database().await;
-    // One connection for all calls, so the next call would meet anything that a caller leaves on it.
+    // All calls share one connection, so leftovers of a caller would affect the next call.
     let core = TestCore::over(database.options.clone(), 3).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
     let company = new_company();
@@ -199,8 +198,8 @@ async fn abandoned_waiting_batches_create_nothing() {
         results = create(&mut leaving, names(LARGE)) => panic!("the batch did not wait: {} results", results.len()),
         () = until_a_statement_waits(&core) => {}
     }
-    // The waiting statement must end without the lock. If the lock were released now, the batch could still be written. A retried batch
-    // would soon wait again.
+    // The waiting statement must end while the lock is held. After an early release, the batch could still be written. A retried batch would
+    // soon wait again.
     let ended = async {
         let mut without = 0;
         while without < 20 {
@@ -208,17 +207,14 @@ async fn abandoned_waiting_batches_create_nothing() {
             sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(SOON, ended).await.expect("the batch of a caller that left waits still");
+    timeout(SOON, ended).await.expect("the abandoned batch is still waiting");
     transaction.rollback().await.unwrap();
-    let results = timeout(SOON, create(&mut clients, names(LARGE))).await.expect("the connection is not free");
-    assert!(
-        results.iter().all(|result| result.code() == ResultCode::Saved),
-        "the batch of a caller that left was written"
-    );
+    let results = timeout(SOON, create(&mut clients, names(LARGE))).await.expect("the connection is not available");
+    assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "the abandoned batch was written");
     assert_eq!(created(&mut clients, &results).await.len(), LARGE);
 }
 
-/// Whether the `COPY` of a batch waits for another transaction.
+/// Returns whether a batch's `COPY` waits for another transaction.
 async fn waits(core: &TestCore) -> bool {
     let waits = "select exists (
         select from pg_stat_activity where wait_event_type = 'Lock' and query like 'copy affiliates%'
@@ -233,5 +229,5 @@ async fn until_a_statement_waits(core: &TestCore) {
             sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(SOON, waiting).await.expect("nothing waits for the other transaction");
+    timeout(SOON, waiting).await.expect("no batch waited for the other transaction");
 }

@@ -1,4 +1,4 @@
-//! Etags of affiliates: a change with the etag of an earlier version is rejected, even if it waited for another change.
+//! Affiliate etags: a change with an outdated etag is rejected, even if it waited for another change.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ async fn read(company: &mut GrpcClients, id: i64) -> Affiliate {
     company.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner()
 }
 
-/// Changes an affiliate, and returns its new etag.
+/// Changes an affiliate and returns its new etag.
 async fn change(company: &mut GrpcClients, update: AffiliateUpdate) -> Result<String, Status> {
     let request = UpdateAffiliateRequest { update: Some(update) };
     Ok(company.affiliates.update_affiliate(request).await?.into_inner().etag)
@@ -44,7 +44,7 @@ async fn batch(company: &mut GrpcClients, affiliates: Vec<AffiliateUpdate>) -> V
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_needs_the_current_etag() {
+async fn changes_require_the_current_etag() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     let id = company.affiliate("A").await;
@@ -63,27 +63,27 @@ async fn a_change_needs_the_current_etag() {
     }
     assert_eq!(read(&mut company, id).await.city.as_deref(), Some("Bern"));
 
-    // An empty change makes no new version, but its etag is also compared.
+    // An empty change makes no new version, but also needs the current etag.
     let nothing = |etag: &str| AffiliateUpdate { affiliate: None, ..city(id, "", etag) };
     assert_eq!(change(&mut company, nothing(&second)).await.unwrap(), second);
     assert_eq!(change(&mut company, nothing(&first)).await.unwrap_err().code(), Code::Aborted);
-    // One of several, and any.
+    // One matching etag is enough, and an empty etag matches any version.
     let several = format!("7000, {second}");
     let third = change(&mut company, city(id, "Bonn", &several)).await.unwrap();
     assert_ne!(change(&mut company, city(id, "Basel", "")).await.unwrap(), third);
 
-    // An unknown ID comes before the etag, and the etag before a name that is taken.
+    // The core checks the ID first, then the etag, and then the name.
     assert_eq!(change(&mut company, city(id + 1000, "Bonn", &first)).await.unwrap_err().code(), Code::NotFound);
     company.affiliate("B").await;
     assert_eq!(change(&mut company, name(id, "B", &first)).await.unwrap_err().code(), Code::Aborted);
     assert_eq!(change(&mut company, name(id, "B", "")).await.unwrap_err().code(), Code::InvalidArgument);
-    // Another company's affiliate is unknown, whatever its etag.
+    // Another company's affiliate is unknown, with any etag.
     let mut other = core.company(2);
     assert_eq!(change(&mut other, city(id, "Bonn", &third)).await.unwrap_err().code(), Code::NotFound);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_concurrent_change_per_etag_wins() {
+async fn only_one_concurrent_change_per_etag_succeeds() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     let id = company.affiliate("A").await;
@@ -93,7 +93,7 @@ async fn one_concurrent_change_per_etag_wins() {
             let (mut company, etag) = (core.company(1), etag.clone());
             async move {
                 let text = format!("{round} {writer}");
-                // Both as single updates, or one of them in a batch, which is another statement.
+                // In odd rounds, one of the updates is in a batch, which takes another statement.
                 if writer == 1 && round % 2 == 1 {
                     batch(&mut company, vec![city(id, &text, &etag)]).await == [ResultCode::Saved]
                 } else {
@@ -109,7 +109,7 @@ async fn one_concurrent_change_per_etag_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn items_of_a_batch_have_etags() {
+async fn batch_items_require_current_etags() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     let (a, b) = (company.affiliate("A").await, company.affiliate("B").await);
@@ -123,18 +123,18 @@ async fn items_of_a_batch_have_etags() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn items_that_depend_on_each_other_have_etags() {
+async fn dependent_items_require_current_etags() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     let (a, b) = (company.affiliate("A").await, company.affiliate("B").await);
     let etag = read(&mut company, a).await.etag;
-    // Two affiliates swap their names. The second change of an affiliate cannot know its etag.
+    // Two affiliates swap names. The caller cannot know the etag for an affiliate's second change.
     let updates = vec![name(a, "C", &etag), name(b, "A", &etag), name(a, "B", ""), city(b, "Bern", &etag)];
     let codes = batch(&mut company, updates).await;
     assert_eq!(codes, [ResultCode::Saved, ResultCode::Saved, ResultCode::Saved, ResultCode::UpdateFailed]);
     let names = [read(&mut company, a).await.distributor_name, read(&mut company, b).await.distributor_name];
     assert_eq!(names.map(Option::unwrap), ["B", "A"]);
-    // An item that fails because of its etag leaves the name unchanged.
+    // An item with an outdated etag leaves the name unchanged.
     let updates = vec![name(a, "C", &etag), name(b, "B", "")];
     let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: updates, validate_only: false };
     let results = company.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
@@ -148,7 +148,7 @@ async fn every_affiliate_change_updates_its_etag() {
     let mut company = core.company(1);
     let id = company.affiliate("A").await;
     let mut seen = BTreeSet::from([read(&mut company, id).await.etag]);
-    // Manually, and by an earlier release without etags.
+    // A manual change, and one by an earlier release without etags.
     for statement in [
         "update affiliates set city = 'Bern'",
         "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
@@ -162,15 +162,15 @@ async fn every_affiliate_change_updates_its_etag() {
     assert!(seen.insert(read(&mut company, id).await.etag));
 }
 
-/// The last position of the company's record of changes.
+/// Returns the company's last position.
 async fn position(core: &TestCore) -> i64 {
     let position = "select position from change_positions where company_id = 1";
     sqlx::query_scalar(position).fetch_one(&core.pool).await.unwrap()
 }
 
-/// As a single update, in a batch, in a batch whose items depend on each other, in another form, and with a field that is cleared again.
+/// Covers single updates, batches, dependent items, other forms of the same value, and fields that are already clear.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_to_the_same_values_changes_nothing() {
+async fn updates_with_equal_values_change_nothing() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     let (a, b) = (company.affiliate("A").await, company.affiliate("B").await);
@@ -203,11 +203,11 @@ async fn a_change_to_the_same_values_changes_nothing() {
             let updates = vec![update(affiliate.clone(), paths, condition)];
             assert_eq!(batch(&mut company, updates).await, [ResultCode::Saved]);
         }
-        // An item with another etag fails, even if it would change nothing.
+        // An update with another etag fails, even if it would change nothing.
         let refused = change(&mut company, update(affiliate.clone(), paths, "0")).await.unwrap_err();
         assert_eq!(refused.code(), Code::Aborted);
     }
-    // One statement for several callers, and a batch whose items depend on each other.
+    // A statement that several callers share, and a batch with dependent items.
     let writers = (0..20).map(|_| {
         let (mut company, update) = (core.company(1), update(fields.clone(), &all, ""));
         async move { change(&mut company, update).await.unwrap() }
@@ -216,7 +216,7 @@ async fn a_change_to_the_same_values_changes_nothing() {
     let updates = vec![name(b, "C", ""), name(b, "B", ""), name(a, "A", ""), city(a, "Bern", "")];
     assert_eq!(batch(&mut company, updates).await, [ResultCode::Saved; 4]);
     assert_eq!((position(&core).await, read(&mut company, a).await), (before, rows));
-    // Of two items, only the one with another value makes a change.
+    // Only the item with a new value makes a change.
     let updates = vec![city(a, "Bern", ""), city(b, "Bern", "")];
     assert_eq!(batch(&mut company, updates).await, [ResultCode::Saved; 2]);
     assert_eq!((position(&core).await, read(&mut company, a).await.etag), (before + 1, etag));

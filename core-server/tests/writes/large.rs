@@ -1,5 +1,5 @@
-//! Large requests whose items all concern one record, or existing records: no operation loops over all pairs of items. In such a loop, ten
-//! times as many items take a hundred times as long, about 40 s for ten thousand.
+//! Large requests for one record or for existing records: no operation loops over all pairs of items. Such a loop takes a hundred times as
+//! long for ten times as many items, about 40 s for ten thousand.
 
 use std::time::{Duration, Instant};
 
@@ -13,14 +13,14 @@ use test_support::{GrpcClients, TestCore, new_company};
 
 const FEW: usize = 1_000;
 const MANY: usize = 10 * FEW;
-/// Items of one request for an operation on one case, or on names.
+/// Items per request, for operations on one case or on names.
 const PART: usize = 1_000;
-/// The maximum ratio of the times for many and for few items: less than half of the ratio of a loop over pairs.
+/// Maximum ratio of the times for many and for few items, less than half the ratio of a loop over pairs.
 const MOST_TIMES: u32 = 40;
-/// Other work on the machine makes some runs slow. A loop over pairs makes all of them slow.
+/// Maximum number of runs. Other work slows down some of them, and a loop over pairs slows down all.
 const ROUNDS: usize = 5;
 
-/// The time of each step.
+/// Durations of the steps.
 #[derive(Default)]
 struct Steps(Vec<(&'static str, Duration)>);
 
@@ -30,7 +30,7 @@ impl Steps {
     }
 }
 
-/// Makes the same steps with few and with many items, and repeats them until each step was fast enough once.
+/// Runs the steps with few and with many items until each step was fast enough once.
 async fn compare(steps: impl AsyncFn(usize) -> Steps) {
     let mut passed = Vec::new();
     for _ in 0..ROUNDS {
@@ -45,7 +45,7 @@ async fn compare(steps: impl AsyncFn(usize) -> Steps) {
             return;
         }
     }
-    panic!("{ROUNDS} times, ten times as many items took more than {MOST_TIMES} times as long");
+    panic!("in {ROUNDS} rounds, a step with ten times as many items always took over {MOST_TIMES} times as long");
 }
 
 fn url(number: usize) -> String {
@@ -58,9 +58,9 @@ async fn observe(clients: &mut GrpcClients, items: usize, observation: impl Fn(u
     assert_eq!(results.iter().filter(|result| result.code() == ResultCode::Saved).count(), items);
 }
 
-/// The first write plans the statements of the triggers, with nothing updated.
+/// The first write plans the triggers' statements, before any row is updated.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn large_observation_batches_take_few_statements() {
+async fn observation_batches_scale_linearly() {
     compare(observations_of).await;
 }
 
@@ -92,7 +92,7 @@ async fn observations_of(items: usize) -> Steps {
         ..of(1, &number.to_string())
     })
     .await;
-    steps.took(start, "one URL of two affiliates in turn");
+    steps.took(start, "one URL for two alternating affiliates");
     steps
 }
 
@@ -128,7 +128,7 @@ async fn cases_and_infractions_of(items: usize) -> Steps {
     let request = BatchOpenCasesRequest { cases: cases.collect() };
     let results = clients.monitoring.batch_open_cases(request).await.unwrap().into_inner().results;
     assert!(results.iter().all(|result| result.created));
-    steps.took(start, "cases with an incident each");
+    steps.took(start, "cases with one incident each");
     let start = Instant::now();
     let infractions = (0..items).map(|_| UrlInfraction {
         url: Some(url(7)),
@@ -146,7 +146,7 @@ async fn cases_and_infractions_of(items: usize) -> Steps {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn equal_item_batches_scale_linearly() {
+async fn duplicate_item_batches_scale_linearly() {
     compare(equal_items_of).await;
 }
 
@@ -221,7 +221,7 @@ async fn incidents_of(items: usize) -> Steps {
             let results = clients.monitoring.attach_incidents(request).await.unwrap().into_inner().results;
             assert_eq!(results.iter().filter(|result| result.changed).count(), PART);
         }
-        steps.took(start, "incidents attached, or given another infraction");
+        steps.took(start, "incidents attached or changed");
     }
     let start = Instant::now();
     for part in 0..items / PART {
@@ -239,7 +239,7 @@ async fn incidents_of(items: usize) -> Steps {
 
 /// Half of the names are types, and the others belong to types of the same request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn name_batches_scale_linearly() {
+async fn vocabulary_batches_scale_linearly() {
     compare(names_of).await;
 }
 
@@ -266,7 +266,7 @@ async fn names_of(items: usize) -> Steps {
             assert!(results.iter().all(|result| result.code() == ResultCode::Saved));
             assert_eq!(results.iter().filter(|result| result.created).count(), created);
         }
-        steps.took(start, "names added, or there before");
+        steps.took(start, "new or existing names");
     }
     steps
 }

@@ -1,4 +1,4 @@
-//! Companies whose rows another session has locked: nobody else waits, for any number of companies and any write.
+//! Locked rows delay only their own companies, for any number of companies and any kind of write.
 
 use std::{
     pin::pin,
@@ -20,37 +20,37 @@ use test_support::{GrpcClients, TestCore, fresh_database, new_company};
 use tokio::time::{sleep, timeout};
 use tonic::Status;
 
-/// Longer than any step takes without waiting for a locked row.
+/// Timeout for each step that does not wait for a locked row.
 const SOON: Duration = Duration::from_mins(1);
 const CONNECTIONS: u32 = 16;
-/// Consecutive calls of each other company: enough for a p99 that does not depend on the first calls.
+/// Consecutive calls of each other company, enough to keep the first calls out of the p99.
 const ROUNDS: usize = 120;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn single_writes_of_twenty_companies_block_no_other() {
+async fn stuck_writes_of_twenty_companies_delay_no_others() {
     nobody_else_waits(20, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batches_of_twenty_companies_block_no_other() {
+async fn stuck_batches_of_twenty_companies_delay_no_others() {
     nobody_else_waits(20, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn single_writes_of_sixty_companies_block_no_other() {
+async fn stuck_writes_of_sixty_companies_delay_no_others() {
     nobody_else_waits(60, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn batches_of_sixty_companies_block_no_other() {
+async fn stuck_batches_of_sixty_companies_delay_no_others() {
     nobody_else_waits(60, true).await;
 }
 
-/// PostgreSQL can report the end of a wait for a lock as a cancellation.
+/// PostgreSQL can report the end of a lock wait as a cancellation.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wait_that_ends_as_cancelled_continues() {
+async fn cancelled_lock_waits_are_retried() {
     const CANCELLED: i64 = 20;
     let core = TestCore::over(fresh_database().await.options, CONNECTIONS).await;
     let company = new_company();
@@ -73,11 +73,11 @@ async fn a_wait_that_ends_as_cancelled_continues() {
         }
     };
     tokio::select! {
-        ended = &mut writes => panic!("a write has ended although its counts are locked: {ended:?}"),
+        ended = &mut writes => panic!("a write ended although its counts are locked: {ended:?}"),
         () = cancelling => {}
     }
     lock.rollback().await.unwrap();
-    timeout(SOON, writes).await.expect("a write waits").unwrap();
+    timeout(SOON, writes).await.expect("a write is still waiting").unwrap();
 }
 
 fn city(id: i64, city: &str) -> AffiliateUpdate {
@@ -119,11 +119,11 @@ async fn create_many(mut clients: GrpcClients, names: impl Iterator<Item = Strin
     created.results.iter().map(|result| result.affiliate_id.unwrap()).collect()
 }
 
-/// The calls of other companies, with the time of each.
+/// Makes the calls of another company and records their durations.
 async fn others(clients: &GrpcClients, id: i64, round: usize, times: &Mutex<[Vec<Duration>; 3]>) {
     let measure = async |kind: usize, call: &mut (dyn Future<Output = ()> + Unpin)| {
         let start = Instant::now();
-        timeout(SOON, call).await.expect("another company waits");
+        timeout(SOON, call).await.expect("another company waited");
         times.lock().unwrap()[kind].push(start.elapsed());
     };
     let read = async {
@@ -142,12 +142,12 @@ async fn others(clients: &GrpcClients, id: i64, round: usize, times: &Mutex<[Vec
         create_many(clients.clone(), (0..5).map(|number| format!("{round} {number}"))).await;
         add(clients.clone(), &format!("{round} b").replace(' ', "-"), 20).await.unwrap();
     };
-    // They run at the same time, so a single write can meet a batch of its company.
+    // They run concurrently, so a single write can meet a batch of its company.
     let (mut single, mut batches) = (Box::pin(single), Box::pin(batches));
     futures::join!(measure(1, &mut single), measure(2, &mut batches));
 }
 
-/// The times of several companies' calls, by kind: their median, their 99th percentile and the slowest, in milliseconds.
+/// Returns the median, the 99th percentile and the maximum for each kind of call, in milliseconds.
 async fn measured(core: &TestCore, rounds: usize) -> [(f64, f64, f64); 3] {
     let times = Mutex::default();
     join_all((0..4).map(async |_| {
@@ -165,12 +165,12 @@ async fn measured(core: &TestCore, rounds: usize) -> [(f64, f64, f64); 3] {
     })
 }
 
-/// The service's sessions that have waited for a lock for longer than a shared statement does.
+/// Counts service connections that have waited for a lock for longer than a shared statement does.
 async fn long_waits(core: &TestCore) -> i64 {
     lock_waits(core, 0.15).await
 }
 
-/// The service's sessions that have waited for a lock for this number of seconds.
+/// Counts service connections that have waited for a lock for more than `seconds`.
 async fn lock_waits(core: &TestCore, seconds: f64) -> i64 {
     let waiting = "select count(distinct pid) from pg_locks join pg_stat_activity using (pid)
         where datname = current_database() and usename <> current_user and not granted
@@ -224,19 +224,19 @@ async fn nobody_else_waits(companies: usize, with_batches: bool) {
         }
     };
     let others = async {
-        // Others can be affected only after the writes wait for the locks.
+        // Other companies can be affected only while the writes wait for the locks.
         while lock_waits(&core, 0.0).await == 0 {
             sleep(Duration::from_millis(5)).await;
         }
         let during = tokio::select! {
             during = measured(&core, ROUNDS) => during,
-            () = watch => unreachable!("it watches until the others have ended"),
+            () = watch => unreachable!("the watch never ends"),
         };
         transaction.commit().await.unwrap();
         (during, Instant::now())
     };
     let (ended, (during, committed)) = futures::join!(timeout(3 * SOON, join_all(waiting)), others);
-    ended.expect("a write waits still");
+    ended.expect("a write is still waiting");
     for ((kind, quiet), during) in ["reads", "single writes", "short batches"].iter().zip(quiet).zip(during) {
         println!(
             "{companies} companies wait, batches {with_batches}: {kind} p50 {:.1} -> {:.1} ms, p99 {:.1} -> {:.1} ms, \
@@ -244,7 +244,7 @@ async fn nobody_else_waits(companies: usize, with_batches: bool) {
             quiet.0, during.0, quiet.1, during.1, quiet.2, during.2
         );
     }
-    println!("{companies} companies wait, batches {with_batches}: all written {:?} after it", committed.elapsed());
+    println!("{companies} companies wait, batches {with_batches}: all written {:?} after commit", committed.elapsed());
     let updated: i64 =
         sqlx::query_scalar("select count(*) from affiliates where company_id = any($1) and city is not null")
             .bind(&numbers)

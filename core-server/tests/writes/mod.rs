@@ -1,4 +1,4 @@
-//! Writes of partners: results and costs of concurrent and large writes.
+//! Partner writes: results and costs of concurrent and large writes.
 
 mod abandoned;
 mod coalesced;

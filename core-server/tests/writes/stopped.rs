@@ -1,4 +1,4 @@
-//! Callers that disconnect while the service's process is stopped: nothing begins for them when the process continues.
+//! Callers that disconnect while the process is stopped. The resumed process starts no work for them.
 
 use std::{net::SocketAddr, sync::mpsc, thread};
 
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::abandoned::{A_WHILE, Call, Kind, company, lock_waits, marked, until, until_idle};
 
-/// A core with its own thread, which can be stopped like a process, until `resume` is dropped.
+/// A core on its own thread that can be stopped like a process. Dropping the result of `stop` resumes it.
 struct StoppableCore {
     address: SocketAddr,
     stop: tokio::sync::mpsc::UnboundedSender<(oneshot::Sender<()>, mpsc::Receiver<()>)>,
@@ -47,16 +47,16 @@ impl StoppableCore {
     }
 }
 
-/// When the process continues, the database's response and the end of the caller's connection are available at the same time.
+/// When the process resumes, it finds the database's response and the closed connection at the same time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn frozen_processes_begin_nothing_for_departed_callers() {
+async fn resumed_process_starts_no_abandoned_work() {
     let database = fresh_database().await;
     let direct = TestCore::over(database.options.clone(), 4).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
     let core = StoppableCore::over(database.options.clone(), 16).await;
     let proxy = Proxy::tcp(core.address).await;
 
-    // A transaction of several statements. The last one waits for a lock.
+    // A transaction with several statements, which waits for a lock.
     let (company, _, ids) = company(&direct).await;
     let mut transaction = other.begin().await.unwrap();
     lock_name(&mut transaction, company).await;
@@ -73,7 +73,7 @@ async fn frozen_processes_begin_nothing_for_departed_callers() {
         .to_vec();
     let update = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates, validate_only: false };
     let leave = async {
-        // Longer than the first tries wait for a lock.
+        // Longer than the first attempts wait for a lock.
         let waits = "select count(*) from pg_stat_activity where datname = current_database()
             and wait_event_type = 'Lock' and query_start < clock_timestamp() - interval '100 ms'";
         until(|| async { sqlx::query_scalar::<_, i64>(waits).fetch_one(&direct.pool).await.unwrap() > 0 }).await;
@@ -87,7 +87,7 @@ async fn frozen_processes_begin_nothing_for_departed_callers() {
     left.unwrap_err();
     drop(resume);
     until_idle(&direct).await;
-    assert_eq!(marked(&direct, "left").await, 0, "the transaction went on");
+    assert_eq!(marked(&direct, "left").await, 0, "the transaction continued");
 
     // A single write.
     let add = |mark| -> Make { Box::new(move |clients| Kind::AddFew.write(clients, [0; 2], mark, None)) };
@@ -100,12 +100,12 @@ async fn frozen_processes_begin_nothing_for_departed_callers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn resumed_process_changes_no_webhook() {
+async fn resumed_process_changes_no_webhooks() {
     let database = fresh_database().await;
     let direct = TestCore::over(database.options.clone(), 4).await;
     for kind in ["update", "rotate", "delete"] {
         let (other, company) = (new_company(), new_company());
-        // They are disabled, so that no delivery needs the connection.
+        // The webhooks are disabled, so no delivery needs the connection.
         let create = "insert into webhooks (company_id, id, url, types, secret, position, disabled_reason)
             select company, n, 'https://example.org/', '{}', 'whsec_AAAA', 0, 'disabled'
             from unnest($1::bigint[]) company cross join generate_series(1, 2) n";
@@ -123,7 +123,7 @@ async fn resumed_process_changes_no_webhook() {
     }
 }
 
-/// Changes a webhook.
+/// Returns a call that updates, rotates or deletes a webhook.
 fn change(kind: &'static str, id: i64) -> Make {
     Box::new(move |mut clients| {
         Box::pin(async move {
@@ -145,13 +145,13 @@ type Make = Box<dyn FnOnce(GrpcClients) -> Call>;
 
 struct Caller {
     company: i64,
-    /// Prepares the statement of the call on the connection.
+    /// Prepares the call's statement on the connection.
     ready: Make,
     call: Make,
 }
 
-/// Stops a process while `left` waits for the only connection, which the call of `other` has. The connection becomes free, `left`
-/// disconnects, and the process continues. All statements have the same lock timeout, so none is set between them.
+/// Stops a process while `left` waits for the only connection, which `other` uses. The connection becomes free, `left` disconnects, and the
+/// process resumes. All statements have the same lock timeout, so the core sets none between them.
 async fn stop_while_waiting(database: &TestDatabase, other: Caller, other_is_done: &str, left: Caller) {
     let direct = TestCore::over(database.options.clone(), 4).await;
     let pg = Proxy::postgresql(database.socket.clone());
@@ -190,7 +190,7 @@ async fn stop_while_waiting(database: &TestDatabase, other: Caller, other_is_don
     until_idle(&direct).await;
 }
 
-/// Takes the name "held", for which others wait.
+/// Takes the name "held", so that others wait for it.
 async fn lock_name(transaction: &mut PgConnection, company: i64) {
     let take = "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values ($1, 'C', 'held')";
     sqlx::query(take).bind(company).execute(transaction).await.unwrap();

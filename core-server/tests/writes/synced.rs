@@ -1,4 +1,4 @@
-//! Concurrent syncs of one company: an identifier that is new in several syncs is created once.
+//! Concurrent syncs of one company, which create each new identifier once.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -26,11 +26,11 @@ fn item(identifier: &str, name: String) -> AffiliateSync {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_syncs_create_an_identifier_once() {
+async fn concurrent_syncs_create_each_identifier_once() {
     let core = TestCore::start().await;
     let company = new_company();
     let sync = async |number: usize| {
-        // The syncs do not wait for names, because each affiliate has a different name in each sync.
+        // Each sync uses different names, so the syncs do not wait for names.
         let item = |index: usize| item(&format!("I{index}"), format!("{index} in {number}"));
         let affiliates = (0..ITEMS).map(|index| item((index * 7 + number) % ITEMS)).collect();
         let request = BatchSyncAffiliatesRequest { affiliates, ..BatchSyncAffiliatesRequest::default() };
@@ -50,9 +50,9 @@ async fn concurrent_syncs_create_an_identifier_once() {
     assert!(found.values().all(|count| *count == 1), "{found:?}");
 }
 
-/// A sync sees neither the identifiers nor the names of an uncommitted sync.
+/// A sync cannot see the identifiers and names of an uncommitted sync.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_sync_waits_for_another_that_creates() {
+async fn syncs_wait_for_uncommitted_syncs() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 4).await;
     let company = new_company();
@@ -76,7 +76,7 @@ async fn a_sync_waits_for_another_that_creates() {
         transaction.commit().await.unwrap();
     };
     let (synced, waited) = futures::join!(sync, timeout(Duration::from_mins(1), commit));
-    waited.expect("the sync waits");
+    waited.expect("the sync did not wait");
     assert_ne!(synced.unwrap().into_inner().results[0].outcome(), SyncOutcome::Created);
     let found = "select count(*) from affiliates where company_id = $1 and client_affiliate_id = 'I'";
     let found: i64 = sqlx::query_scalar(found).bind(company).fetch_one(&core.pool).await.unwrap();

@@ -1,4 +1,4 @@
-//! Batches of updates whose items depend on each other.
+//! Batch updates with items that depend on each other.
 
 use compliance_api::{
     record::Record as _,
@@ -49,7 +49,7 @@ async fn one(clients: &mut GrpcClients, update: AffiliateUpdate) -> ResultCode {
     }
 }
 
-/// The compared fields of the affiliates of two companies.
+/// Returns the affiliates, without the fields that differ between companies.
 async fn affiliates(clients: &mut GrpcClients, ids: &[i64]) -> Vec<Affiliate> {
     let request = BatchGetAffiliatesRequest { ids: ids.to_vec() };
     let read = clients.affiliates.batch_get_affiliates(request).await.unwrap().into_inner().affiliates;
@@ -57,7 +57,7 @@ async fn affiliates(clients: &mut GrpcClients, ids: &[i64]) -> Vec<Affiliate> {
     read.into_iter().map(|affiliate| Affiliate { id: 0, client_id: 0, etag: String::new(), ..affiliate }).collect()
 }
 
-/// Sets some fields of a change, and clears some in both ways: by the mask alone, and by an empty text.
+/// Sets some random fields, and clears others by the mask alone or by an empty text.
 fn with_random_fields(random: &mut StdRng, mut fields: AffiliateInput, number: usize) -> AffiliateUpdate {
     let mut paths = Vec::new();
     for field in AffiliateInput::FIELDS {
@@ -79,9 +79,9 @@ fn with_random_fields(random: &mut StdRng, mut fields: AffiliateInput, number: u
     AffiliateUpdate { id: None, affiliate: Some(fields), update_mask, etag: String::new() }
 }
 
-/// The same random changes, to one company as a batch, and to another one at a time.
+/// Applies the same random changes to one company in batches, and to another company one at a time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batch_results_equal_results_of_single_items() {
+async fn batch_and_single_updates_have_equal_results() {
     let core = TestCore::start().await;
     let mut companies = [core.company(new_company()), core.company(new_company())];
     let [batches, singles] = &mut companies;
@@ -96,7 +96,7 @@ async fn batch_results_equal_results_of_single_items() {
                 let index = random.random_range(0..=affiliate_count);
                 let fields = AffiliateInput {
                     affiliate_name: random.random_bool(0.7).then(|| format!("N{}", random.random_range(0..8))),
-                    // A single update reports it before it looks for the affiliate.
+                    // A single update reports an invalid country before it looks for the affiliate.
                     country: (index < affiliate_count && random.random_bool(0.1)).then(|| "ZZ".to_owned()),
                     ..AffiliateInput::default()
                 };
@@ -121,7 +121,7 @@ async fn batch_results_equal_results_of_single_items() {
     assert!(seen.iter().all(|count| *count > 20), "{seen:?}");
 }
 
-/// A chain: each affiliate gets the name that the previous affiliate has just released. The last name becomes free.
+/// Returns a chain of renames, in which each affiliate takes the name that the previous one released.
 fn chain(ids: &[i64], names: &mut Vec<String>) -> Vec<AffiliateUpdate> {
     names.insert(0, format!("{}'", names[0]));
     names.pop();
@@ -137,9 +137,9 @@ fn same(id: i64, count: usize) -> Vec<AffiliateUpdate> {
     (0..count).map(|number| update(id, city(number))).collect()
 }
 
-/// The statements of a batch in which every item depends on the previous one: a handful, for any size.
+/// Every item depends on the previous one, but a batch of any size takes only a few statements.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn statements_do_not_grow_with_the_batch() {
+async fn statement_count_is_independent_of_batch_size() {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
     let core = TestCore::over(database.options.socket(proxy.folder()), 4).await;
@@ -147,7 +147,7 @@ async fn statements_do_not_grow_with_the_batch() {
         let mut clients = core.company(new_company());
         let (ids, mut names) = (created(&mut clients, count).await, names(count));
         let mut fewest = [usize::MAX; 2];
-        // Statements are prepared at their first use, and background work is rare. So at least one of several batches has no other traffic.
+        // The first use of a statement prepares it, and background work is rare. At least one of several batches has no other traffic.
         for round in 0..50 {
             if round >= 5 && fewest.iter().all(|round_trips| *round_trips <= 8) {
                 break;
@@ -162,9 +162,9 @@ async fn statements_do_not_grow_with_the_batch() {
     }
 }
 
-/// The maximum size of a request. The bound is generous: the statements are few, and this must not take minutes.
+/// Even requests of the maximum size take few statements, and must not take minutes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn maximum_batches_are_updated() {
+async fn maximum_size_batches_succeed() {
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());
     let ids = created(&mut clients, 10_000).await;

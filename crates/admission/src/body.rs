@@ -1,4 +1,4 @@
-//! Bodies that hold resources until they were sent.
+//! Bodies that hold resources until they are sent.
 
 use std::{
     pin::Pin,
@@ -18,7 +18,7 @@ pub struct GuardedBody<B, H> {
 }
 
 impl<B, H> GuardedBody<B, H> {
-    /// Creates a body that holds `guard`. If `is_long` is set, [`off_thread`] runs each step.
+    /// Creates a body that holds `guard`. If `is_long` is set, [`off_thread`] runs each poll.
     pub fn new(body: B, is_long: bool, guard: H) -> Self {
         Self { body, is_long, _guard: guard }
     }
@@ -55,7 +55,7 @@ mod tests {
     use super::GuardedBody;
 
     #[tokio::test]
-    async fn guarded_bodies_hold_their_guard_to_the_end() {
+    async fn bodies_hold_their_guard_until_dropped() {
         for is_long in [false, true] {
             let guard = Arc::new(());
             let mut body = GuardedBody::new("text".to_owned(), is_long, Arc::clone(&guard));

@@ -1,4 +1,4 @@
-//! Limits on open things such as calls and streams.
+//! Limits on open items, such as calls and streams.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 pub enum LimitReached {
     /// The company has reached its limit.
     Company,
-    /// All companies together have reached the limit of the process.
+    /// All companies together have reached the process limit.
     Process,
 }
 
@@ -23,7 +23,7 @@ impl From<LimitReached> for Error {
     }
 }
 
-/// Counts open things, for all companies together and for each. Clones share one set of counts.
+/// Counts open items per company and in total. Clones share one set of counts.
 #[derive(Clone, Debug)]
 pub struct Counts(Arc<SharedCounts>);
 
@@ -31,7 +31,7 @@ pub struct Counts(Arc<SharedCounts>);
 struct SharedCounts {
     total: usize,
     quota: usize,
-    /// Companies that may have another number.
+    /// Limits of companies that override the quota.
     companies: HashMap<i64, usize>,
     open: Mutex<Open>,
 }
@@ -43,24 +43,24 @@ struct Open {
 }
 
 impl Counts {
-    /// Allows `total` open things, and `quota` of them for one company.
+    /// Allows `total` open items, at most `quota` per company.
     pub fn new(total: usize, quota: usize) -> Self {
         Self::with_companies(total, quota, HashMap::new())
     }
 
-    /// Allows `total` open things, with individual limits for some companies.
+    /// Allows `total` open items, with individual limits for some companies.
     ///
-    /// All other companies can have `quota` each.
+    /// All other companies get `quota` each.
     pub fn with_companies(total: usize, quota: usize, companies: HashMap<i64, usize>) -> Self {
         Self(Arc::new(SharedCounts { total, quota, companies, open: Mutex::default() }))
     }
 
-    /// Maximum number of open things of a company.
+    /// Returns a company's maximum number of open items.
     fn limit_of(&self, company: i64) -> usize {
         self.0.companies.get(&company).copied().unwrap_or(self.0.quota)
     }
 
-    /// Counts one more thing as open, until the count is dropped.
+    /// Counts an item as open until the returned count is dropped.
     pub fn add(&self, company: i64) -> Result<Count, LimitReached> {
         let open = &mut *self.0.open.lock();
         if open.all >= self.0.total {
@@ -75,13 +75,13 @@ impl Counts {
         Ok(Count { counts: self.clone(), company })
     }
 
-    /// The number of open things.
+    /// Returns the number of open items.
     pub fn open(&self) -> usize {
         self.0.open.lock().all
     }
 }
 
-/// A thing that is open until this is dropped.
+/// An open item, counted until this value is dropped.
 #[derive(Debug)]
 pub struct Count {
     counts: Counts,
@@ -106,7 +106,7 @@ mod tests {
     use super::{Counts, LimitReached};
 
     #[test]
-    fn individual_limits_replace_the_general_limit() {
+    fn company_limits_override_default_quota() {
         let counts = Counts::with_companies(5, 2, [(1, 1), (2, 4)].into());
         let open = |company| (0..).map_while(|_| counts.add(company).ok()).collect::<Vec<_>>();
         let (one, two) = (open(1), open(2));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn companies_have_a_quota_of_the_count() {
+    fn counts_enforce_company_quota_and_total() {
         let counts = Counts::new(3, 2);
         let (first, second) = (counts.add(1).unwrap(), counts.add(1).unwrap());
         assert_eq!(counts.add(1).unwrap_err(), LimitReached::Company);

@@ -1,8 +1,8 @@
-//! Admission control: limits on what one company, and all companies together, use of the process.
+//! Admission control: limits the process resources that each company, and all companies together, can use.
 //!
-//! [`Memory`] limits bytes, [`Counts`] limits calls and streams, and a [`WorkQueue`] limits concurrent work. [`off_thread`] moves long
-//! computations away from the threads that serve everybody. The crate does not know the operations.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
+//! [`Memory`] limits bytes, [`Counts`] limits calls and streams, and a [`WorkQueue`] limits concurrent work. [`off_thread`] keeps long computations
+//! from blocking other tasks. The crate is independent of the API operations.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "test tasks end with the test"))]
 
 mod body;
 mod counts;
@@ -20,5 +20,5 @@ pub use queue::{WorkPermit, WorkQueue};
 pub use rejections::RejectionDelay;
 pub use semaphores::CompanySemaphores;
 
-/// The longest time of a watch. Then its reader reconnects, perhaps to another instance.
+/// Maximum duration of a watch. After that, the client reconnects, perhaps to another instance.
 pub const WATCH_TIME: std::time::Duration = std::time::Duration::from_hours(24);

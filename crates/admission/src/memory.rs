@@ -1,4 +1,4 @@
-//! The memory of large messages, which companies share.
+//! Memory limits for large messages, shared by all companies.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,21 +9,21 @@ use tokio::{
 
 use crate::{counts::LimitReached, semaphores::CompanySemaphores};
 
-/// Maximum size of messages and responses that limits ignore, in bytes.
+/// Maximum size of messages, rows and responses that the memory limits ignore, in bytes.
 ///
-/// The memory limits do not count smaller messages, rows and responses. Limits on calls or connections bound their number.
+/// Limits on calls and connections bound the number of such small messages.
 pub const SMALL: usize = 16 << 10;
-/// How long a request waits for memory that other requests hold.
+/// Maximum time a request waits for memory held by other requests.
 pub const MEMORY_WAIT: Duration = Duration::from_secs(5);
-/// One company may hold half of the memory of requests.
+/// One company may hold half of the request memory.
 pub const MEMORY_QUOTA_DIVISOR: usize = 2;
-/// Requests without a verified company may hold a sixteenth of the memory.
+/// Requests without a verified company share a sixteenth of the memory.
 const WITHOUT_COMPANY: usize = 16;
 
-/// Limits the bytes of messages, for all companies together and for each. Clones share one set of limits.
+/// Limits message bytes per company and in total. Clones share one set of limits.
 ///
-/// Each byte has a permit of its company and one of the process. A request first waits for its company's permits, so it keeps none from
-/// other companies.
+/// Each byte needs a permit of its company and a permit of the process. A request waits for its company's permits first, so it does not
+/// block other companies.
 #[derive(Clone, Debug)]
 pub struct Memory {
     total: usize,
@@ -47,12 +47,12 @@ impl Memory {
         }
     }
 
-    /// Creates an empty reservation for a company, or for none.
+    /// Creates an empty reservation for a company, or for a request without one.
     pub fn reservation(&self, company: Option<i64>) -> Reservation {
         Reservation { memory: self.clone(), company, permits: None }
     }
 
-    /// The bytes in use.
+    /// Returns the number of reserved bytes.
     pub fn reserved(&self) -> usize {
         self.total - self.process.available_permits()
     }
@@ -62,7 +62,7 @@ impl Memory {
     }
 }
 
-/// Bytes that are reserved until this is dropped.
+/// Memory reserved until this value is dropped.
 #[derive(Debug)]
 pub struct Reservation {
     memory: Memory,
@@ -76,11 +76,11 @@ struct Permits {
     of_process: OwnedSemaphorePermit,
 }
 
-/// The memory of a response, in its extensions, until it is sent.
+/// Memory of a response, kept in its extensions until it is sent.
 pub type ResponseMemory = Arc<Reservation>;
 
 impl Reservation {
-    /// Reserves `bytes` more, or nothing if they are not free.
+    /// Reserves `bytes` more, or fails and reserves nothing.
     pub fn grow(&mut self, bytes: usize) -> Result<(), LimitReached> {
         if bytes == 0 {
             return Ok(());
@@ -93,12 +93,12 @@ impl Reservation {
         Ok(())
     }
 
-    /// Reserves `bytes` in total, if that is more than before.
+    /// Grows the reservation to `bytes` in total. Never shrinks it.
     pub fn grow_to(&mut self, bytes: usize) -> Result<(), LimitReached> {
         self.grow(bytes.saturating_sub(self.bytes()))
     }
 
-    /// Like [`Self::grow_to`], but waits up to `longest` for memory that others release.
+    /// Like [`Self::grow_to`], but waits up to `longest` for others to release memory.
     pub async fn wait_to_grow(&mut self, bytes: usize, longest: Duration) -> Result<(), LimitReached> {
         if !self.can_reach(bytes) {
             return Err(self.own_limit());
@@ -121,7 +121,7 @@ impl Reservation {
         Ok(())
     }
 
-    /// Reserves `bytes` in total, if that is less than before.
+    /// Shrinks the reservation to `bytes` in total. Never grows it.
     pub fn shrink_to(&mut self, bytes: usize) {
         let Some(less) = self.bytes().checked_sub(bytes) else { return };
         if let Some(Permits { of_company, of_process }) = &mut self.permits {
@@ -129,7 +129,7 @@ impl Reservation {
         }
     }
 
-    /// Whether this many bytes in total can be free at some time, when nothing else is reserved.
+    /// Returns whether `bytes` in total would fit if nothing else were reserved.
     pub fn can_reach(&self, bytes: usize) -> bool {
         let Memory { total, quota, .. } = self.memory;
         bytes <= self.company.map_or(total / WITHOUT_COMPANY, |_| quota)
@@ -141,17 +141,17 @@ impl Reservation {
         self.memory.reservation(self.company)
     }
 
-    /// The reserved bytes.
+    /// Returns the number of reserved bytes.
     pub fn bytes(&self) -> usize {
         self.permits.as_ref().map_or(0, |permits| permits.of_company.num_permits())
     }
 
-    /// The limit that the owner of this reservation reaches first. Requests without a company share theirs.
+    /// Returns the limit that this reservation's owner reaches first. Requests without a company share one limit.
     fn own_limit(&self) -> LimitReached {
         if self.company.is_some() { LimitReached::Company } else { LimitReached::Process }
     }
 
-    /// The number of permits for `bytes`.
+    /// Returns the number of permits for `bytes`.
     fn count(&self, bytes: usize) -> Result<u32, LimitReached> {
         u32::try_from(bytes).map_err(|_| self.own_limit())
     }

@@ -1,4 +1,4 @@
-//! Long computations, which run on separate threads.
+//! Runs long computations without blocking other tasks.
 
 use std::future::poll_fn;
 
@@ -8,19 +8,17 @@ use tokio::{
     sync::Semaphore,
 };
 
-/// Number of bytes from which a computation takes about a millisecond. During that time, its thread serves nobody else.
+/// Input size that takes about a millisecond to process, in bytes. During that time, the thread runs no other task.
 pub const LONG_COMPUTATION: usize = 64 << 10;
-/// Maximum number of concurrent computations on other threads. Each occupies a thread.
+/// Maximum number of concurrent computations off the worker threads. Each occupies a thread.
 const MAX_OFF_THREAD: usize = 64;
 
-/// Permits for computations on other threads.
+/// Permits for computations off the worker threads.
 static OTHERS: Semaphore = Semaphore::const_new(MAX_OFF_THREAD);
 
 /// Runs a long computation without blocking the thread's other tasks.
 ///
-/// The other tasks continue on another thread.
-///
-/// If the runtime has one thread, or too many computations run, the other tasks wait.
+/// The other tasks continue on another thread. On a current-thread runtime, or if too many computations are running, they wait.
 pub fn off_thread<T>(compute: impl FnOnce() -> T) -> T {
     run(&OTHERS, compute)
 }
@@ -35,17 +33,17 @@ fn run<T>(others: &Semaphore, compute: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Runs a computation on `bytes` bytes, by [`off_thread`] if it is long.
+/// Runs a computation on `bytes` bytes, using [`off_thread`] if it is long.
 pub fn compute<T>(bytes: usize, compute: impl FnOnce() -> T) -> T {
     if is_long(bytes) { off_thread(compute) } else { compute() }
 }
 
-/// Whether a computation on `bytes` bytes is long.
+/// Returns whether a computation on `bytes` bytes is long.
 pub fn is_long(bytes: usize) -> bool {
     bytes > LONG_COMPUTATION
 }
 
-/// Runs a future. If `is_long` is set, [`off_thread`] runs each step.
+/// Runs a future. If `is_long` is set, [`off_thread`] runs each poll.
 pub fn run_off_thread<F: Future>(future: F, is_long: bool) -> impl Future<Output = F::Output> {
     if !is_long {
         return Either::Left(future);

@@ -1,4 +1,4 @@
-//! Limits concurrent work: first the work of each company, then all work.
+//! Limits concurrent work, first per company and then per process.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use tokio_util::task::TaskTracker;
 
 use crate::{counts::LimitReached, semaphores::CompanySemaphores};
 
-/// The permits for one kind of work. Clones share them.
+/// Permits for one kind of work. Clones share them.
 ///
-/// Work first waits for a permit of its company, so a waiting company holds no permit that others need.
+/// Work waits for a company permit first, so a waiting company does not hold permits that others need.
 #[derive(Clone, Debug)]
 pub struct WorkQueue {
     companies: CompanySemaphores,
     process: Arc<Semaphore>,
     most: usize,
-    /// Has a token for each waiting piece of work.
+    /// Holds one token per waiting item.
     waiting: TaskTracker,
 }
 
-/// Running work, until this is dropped.
+/// Permit for running work. Dropping it releases the permit.
 #[derive(Debug)]
 pub struct WorkPermit {
     _of_company: OwnedSemaphorePermit,
@@ -27,7 +27,7 @@ pub struct WorkPermit {
 }
 
 impl WorkQueue {
-    /// Allows `most` concurrent pieces of work, and `most_of_a_company` of one company.
+    /// Allows `most` concurrent items, at most `most_of_a_company` per company.
     pub fn new(most: usize, most_of_a_company: usize) -> Self {
         Self {
             companies: CompanySemaphores::new(most_of_a_company),
@@ -37,7 +37,7 @@ impl WorkQueue {
         }
     }
 
-    /// Waits for a permit for work of a company. The wait is unbounded, because the caller has a deadline.
+    /// Waits for a permit for a company's work. The wait has no limit of its own, because the caller has a deadline.
     pub async fn enter(&self, company: i64) -> Result<WorkPermit, LimitReached> {
         let _waiting = self.waiting.token();
         // The semaphores are never closed.
@@ -46,12 +46,12 @@ impl WorkQueue {
         Ok(WorkPermit { _of_company: of_company, _of_process: of_process })
     }
 
-    /// The number of waiting pieces of work.
+    /// Returns the number of waiting items.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// The number of running pieces of work.
+    /// Returns the number of running items.
     pub fn running(&self) -> usize {
         self.most - self.process.available_permits()
     }
@@ -70,7 +70,7 @@ mod tests {
         let (first, _second) = (enter(1).unwrap(), enter(1).unwrap());
         let mut third = Box::pin(queue.enter(1));
         assert!((&mut third).now_or_never().is_none());
-        // The company's waiting work keeps no permit from others.
+        // The waiting company does not block others.
         let other = enter(2).unwrap();
         let mut later = Box::pin(queue.enter(3));
         assert!((&mut later).now_or_never().is_none());
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn abandoned_work_waits_no_longer() {
+    async fn abandoned_work_leaves_the_queue() {
         let queue = WorkQueue::new(1, 1);
         let permit = queue.enter(1).await.unwrap();
         let mut abandoned = Box::pin(queue.enter(2));

@@ -1,4 +1,4 @@
-//! Delays rejections, so that clients that repeat refused calls use less processor time.
+//! Delays rejections to limit the processor time of clients that keep retrying rejected calls.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -8,25 +8,24 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// Rejections of a company per period that are sent immediately. Those without a verified company count together.
+/// Maximum immediate rejections per company and period. Calls without a verified company share one count.
 const REJECTIONS_AT_ONCE: u32 = 10;
 const REJECTION_PERIOD: Duration = Duration::from_millis(100);
-/// The mean delay of further rejections. It varies by half, because callers that retry at the same time would occupy every thread for
-/// milliseconds.
+/// Mean delay of further rejections. It varies by half, because simultaneous retries would occupy every thread for milliseconds.
 const REJECTION_DELAY: Duration = Duration::from_millis(100);
-/// Maximum number of delayed rejections of all companies. Further ones are sent immediately.
+/// Maximum number of delayed rejections of all companies. Further rejections are sent immediately.
 const MAX_DELAYED: usize = 4096;
 
-/// The fraction of the golden ratio. The fractions of its multiples are evenly distributed.
+/// Fractional part of the golden ratio. The fractional parts of its multiples are evenly distributed.
 const SPREAD: f64 = 0.618_033_988_749_895;
 
-/// Delays rejections, and other responses to calls without a limit. Clones share one set of limits.
+/// Delays rejections and other responses to unlimited calls. Clones share one set of limits.
 #[derive(Clone, Debug)]
 pub struct RejectionDelay(Arc<SharedRejectionDelay>);
 
 #[derive(Debug)]
 struct SharedRejectionDelay {
-    /// The start of the period, and the rejections of each company in it.
+    /// Start of the current period, and the rejections of each company in it.
     recent: Mutex<(Instant, HashMap<Option<i64>, u32>)>,
     delayed: Semaphore,
 }
@@ -41,7 +40,7 @@ impl Default for RejectionDelay {
 }
 
 impl RejectionDelay {
-    /// Waits if the company had many rejections recently.
+    /// Waits if the company has had many recent rejections.
     pub async fn delay(&self, company_id: Option<i64>) {
         if let Some(wait) = self.wait(company_id)
             && let Ok(_delayed) = self.0.delayed.try_acquire()
@@ -72,11 +71,11 @@ mod tests {
 
     use super::{MAX_DELAYED, REJECTION_DELAY, REJECTION_PERIOD, REJECTIONS_AT_ONCE, RejectionDelay};
 
-    /// How exact a timer is.
+    /// Timer resolution.
     const TICK: Duration = Duration::from_millis(1);
 
     #[tokio::test(start_paused = true)]
-    async fn excess_rejections_are_delayed_up_to_a_number() {
+    async fn excess_rejections_are_delayed_up_to_limit() {
         let rejections = RejectionDelay::default();
         let delayed = async |count: usize| {
             let start = Instant::now();
@@ -96,13 +95,13 @@ mod tests {
         assert_eq!(delayed(MAX_DELAYED + 10).await, MAX_DELAYED);
         // A new period has begun.
         assert_eq!(delayed(at_once).await, 0);
-        assert_eq!(delayed(MAX_DELAYED).await, MAX_DELAYED, "what was delayed makes room");
+        assert_eq!(delayed(MAX_DELAYED).await, MAX_DELAYED, "finished delays make room");
         advance(REJECTION_PERIOD).await;
         assert_eq!(delayed(at_once + 1).await, 1);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn rejections_of_one_company_delay_no_other() {
+    async fn rejections_do_not_delay_other_companies() {
         let rejections = RejectionDelay::default();
         let flood = join_all((0..1000).map(|_| rejections.delay(Some(1))));
         let start = Instant::now();
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn simultaneous_rejections_are_sent_apart() {
+    async fn delayed_rejections_are_spread_evenly() {
         let rejections = RejectionDelay::default();
         let start = Instant::now();
         let all = join_all((0..1000).map(|_| async {

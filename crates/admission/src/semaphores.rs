@@ -1,4 +1,4 @@
-//! A semaphore for each company that uses one.
+//! One semaphore per active company.
 
 use std::{
     collections::HashMap,
@@ -12,23 +12,23 @@ use tokio::sync::Semaphore;
 #[derive(Clone, Debug)]
 pub struct CompanySemaphores {
     permits: usize,
-    /// A semaphore exists as long as somebody has one of its permits or waits for one.
+    /// A semaphore exists while someone holds or awaits one of its permits.
     semaphores: Arc<Mutex<HashMap<i64, Weak<Semaphore>>>>,
 }
 
 impl CompanySemaphores {
-    /// Creates semaphores with this many permits for each company.
+    /// Creates semaphores with `permits` permits per company.
     pub fn new(permits: usize) -> Self {
         Self { permits, semaphores: Arc::default() }
     }
 
-    /// Returns the semaphore of a company.
+    /// Returns a company's semaphore.
     pub fn of(&self, company: i64) -> Arc<Semaphore> {
         let mut semaphores = self.semaphores.lock();
         if let Some(semaphore) = semaphores.get(&company).and_then(Weak::upgrade) {
             return semaphore;
         }
-        // At each doubling, so that a new company rarely pays for it.
+        // Cleans up at each doubling, so new companies rarely pay for it.
         if semaphores.len().is_power_of_two() {
             semaphores.retain(|_, semaphore| semaphore.strong_count() > 0);
         }
@@ -45,11 +45,11 @@ mod tests {
     #[tokio::test]
     async fn unused_semaphores_are_dropped() {
         let semaphores = CompanySemaphores::new(2);
-        // They are in use at the same time, and later none is.
+        // All are in use at the same time and then dropped.
         drop((1..=1_000).map(|company| semaphores.of(company)).collect::<Vec<_>>());
         let permit = semaphores.of(0).acquire_many_owned(2).await.unwrap();
         {
-            // A caller that leaves while it waits.
+            // This caller leaves while waiting.
             let waiting = semaphores.of(0).acquire_owned();
             tokio::pin!(waiting);
             assert!(futures::poll!(waiting.as_mut()).is_pending());

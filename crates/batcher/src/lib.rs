@@ -1,9 +1,9 @@
 //! Coalesces concurrent requests of one kind into batches.
 //!
-//! If fewer than [`BatchLimits::max_in_flight`] batches are running, a request starts a batch, together with requests that other tasks
-//! are about to send. Otherwise it waits and joins the next batch. The number of waiting requests is limited. A panic in a batch
-//! reaches only the callers of that batch. A request whose caller has left is dropped before its batch starts.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
+//! While fewer than [`BatchLimits::max_in_flight`] batches are running, a request starts a new batch and includes requests that other tasks are about
+//! to send. Otherwise, it joins the next batch. The queue is bounded. A panic in a batch affects only the callers of that batch. If a caller leaves
+//! before its batch starts, the batcher drops the request.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "test tasks end with the test"))]
 
 use std::{
     future::pending,
@@ -24,66 +24,64 @@ use tokio::{
 
 /// Runs batches.
 pub trait RunBatch: Send + Sync + 'static {
-    /// What a caller asks for.
+    /// The request of one caller.
     type Request: Send + 'static;
-    /// What a caller receives, including its errors.
+    /// The response to one caller, including its errors.
     type Response: Send + 'static;
 
-    /// Responds to every request of a batch, as soon as its response is known. Must end in bounded time.
+    /// Responds to each request of a batch as soon as its response is known. Must finish in bounded time.
     fn run(&self, batch: Vec<Pending<Self::Request, Self::Response>>) -> impl Future<Output = ()> + Send;
 }
 
-/// A request that waits for its response. Dropped, it reports [`BatchError::Closed`] to its caller.
+/// A request waiting for its response. Dropping it reports [`BatchError::Closed`] to the caller.
 #[derive(Debug)]
 pub struct Pending<Q, R> {
-    /// The request of the caller.
+    /// The caller's request.
     pub request: Q,
     reply: Reply<R>,
 }
 
-/// Where the response to a request goes. It is closed when the caller leaves.
+/// Sends the response to the caller. Closed once the caller leaves.
 pub type Reply<R> = oneshot::Sender<R>;
 
 impl<Q, R> Pending<Q, R> {
     /// Responds to the caller.
     pub fn respond(self, response: R) {
-        // A caller that has left needs no response.
+        // Sending fails only if the caller has left.
         let _ = self.reply.send(response);
     }
 
-    /// The request, and where its response goes.
+    /// Returns the request and its reply channel.
     pub fn parts_mut(&mut self) -> (&Q, &mut Reply<R>) {
         (&self.request, &mut self.reply)
     }
 
-    /// Whether the caller has left.
+    /// Returns whether the caller has left.
     pub fn is_abandoned(&self) -> bool {
         self.reply.is_closed()
     }
 }
 
-/// The default maximum number of requests in one batch.
+/// Default maximum number of requests per batch.
 pub const MAX_BATCH: usize = 256;
 
-/// The limits of a batcher.
+/// Limits of a batcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// Maximum number of batches in flight. More would only make each one smaller.
+    /// Maximum number of batches in flight, not counting slow ones. A higher limit would only make batches smaller.
     pub max_in_flight: usize,
-    /// Maximum number of batches in flight, including slow batches.
-    ///
-    /// Slow batches do not count towards `max_in_flight`.
+    /// Maximum number of batches in flight, including slow ones.
     pub max_in_flight_when_slow: usize,
-    /// A batch that runs longer is slow.
+    /// Run time after which a batch counts as slow.
     pub slow_after: Duration,
-    /// Maximum number of requests in one batch.
+    /// Maximum number of requests per batch.
     pub max_batch: usize,
-    /// Maximum number of requests that wait for a batch. Further ones are refused.
+    /// Maximum number of waiting requests. The batcher rejects further requests.
     pub max_queue: usize,
 }
 
 impl BatchLimits {
-    /// One batch in flight per two cores, which keeps this machine busy.
+    /// Allows one batch in flight per two cores, which keeps this machine busy.
     pub fn for_this_machine(max_in_flight_when_slow: usize, max_queue: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self::for_cores(cores, max_in_flight_when_slow, max_queue)
@@ -100,20 +98,20 @@ impl BatchLimits {
     }
 }
 
-/// Why a request has no response.
+/// Reason why a request got no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchError {
     /// The queue is full.
     QueueFull,
-    /// The batch ended without a response to this request: it panicked, or the runtime shuts down.
+    /// The batch ended without responding, because it panicked or the runtime is shutting down.
     Closed,
 }
 
-/// Coalesces requests. Clones share the queue.
+/// Coalesces requests into batches. Clones share one queue.
 #[derive(Debug)]
 pub struct Batcher<B: RunBatch> {
     queue: mpsc::UnboundedSender<Pending<B::Request, B::Response>>,
-    /// The number of waiting requests: in the queue, and in the next batch.
+    /// Number of waiting requests, in the queue and in the next batch.
     waiting: Arc<AtomicUsize>,
     max_queue: usize,
 }
@@ -125,22 +123,22 @@ impl<B: RunBatch> Clone for Batcher<B> {
 }
 
 impl<B: RunBatch> Batcher<B> {
-    /// Starts the dispatcher on the current Tokio runtime. It ends when the last clone is dropped.
+    /// Starts the dispatcher on the current Tokio runtime. The dispatcher ends when the last clone is dropped.
     pub fn new(run: B, limits: BatchLimits) -> Self {
         let (queue, receiver) = mpsc::unbounded_channel();
         let waiting = Arc::default();
-        #[allow(clippy::disallowed_methods, reason = "it catches the panics of batches, and ends with the batcher")]
+        #[allow(clippy::disallowed_methods, reason = "the dispatcher catches batch panics and ends with the batcher")]
         tokio::spawn(dispatch(Arc::new(run), limits, receiver, Arc::clone(&waiting)));
         Self { queue, waiting, max_queue: limits.max_queue.max(1) }
     }
 
-    /// Returns a function for the number of waiting requests. It returns `None` once the batcher is dropped.
+    /// Returns a function that reads the queue length, or `None` once the batcher is dropped.
     pub fn queue_length(&self) -> impl Fn() -> Option<usize> + Send + use<B> {
         let (queue, waiting) = (self.queue.downgrade(), Arc::clone(&self.waiting));
         move || queue.upgrade().map(|_| waiting.load(Ordering::Relaxed))
     }
 
-    /// Makes a request, alone or with others.
+    /// Sends a request in a batch and returns its response.
     pub async fn call(&self, request: B::Request) -> Result<B::Response, BatchError> {
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.max_queue {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -155,10 +153,9 @@ impl<B: RunBatch> Batcher<B> {
     }
 }
 
-/// Forms batches and runs them.
+/// Forms and runs batches.
 ///
-/// One batch runs in this task, which saves a lone request two task switches. Concurrent batches run in their own tasks, on other
-/// processors.
+/// One batch runs in this task, which saves a lone request two task switches. Concurrent batches run in their own tasks on other cores.
 async fn dispatch<B: RunBatch>(
     run: Arc<B>,
     limits: BatchLimits,
@@ -166,7 +163,7 @@ async fn dispatch<B: RunBatch>(
     waiting: Arc<AtomicUsize>,
 ) {
     let mut running = FuturesUnordered::new();
-    // When the batches in flight started, the oldest first.
+    // Start times of the batches in flight, oldest first.
     let mut starts = Vec::new();
     let (mut runs_here, mut are_several) = (false, true);
     let mut batch = Vec::new();
@@ -185,15 +182,15 @@ async fn dispatch<B: RunBatch>(
                 if received == 0 {
                     break;
                 }
-                // Other ready tasks may be about to send requests, unless one caller sends them one after another. Requests that wait
-                // for the next batch meet others there.
+                // Other ready tasks may be about to send requests, unless a single caller sends one after another. Requests that wait for the next
+                // batch join others there anyway.
                 let is_alone = running.is_empty() && !are_several;
                 if !is_alone && free_at(&starts, &limits).is_some_and(|instant| instant <= Instant::now()) {
                     yield_now().await;
                 }
                 continue;
             }
-            // A timer is set only while a request waits, because it would wake a processor for each lone request.
+            // The timer runs only while a request waits. Otherwise, every lone request would wake a core.
             () = until(free_at(&starts, &limits)), if !batch.is_empty() => {}
         }
         while batch.len() < limits.max_batch
@@ -208,11 +205,11 @@ async fn dispatch<B: RunBatch>(
         }
         are_several = batch.len() > 1;
         let (run, batch, start) = (Arc::clone(&run), std::mem::take(&mut batch), Instant::now());
-        // A panic reaches the callers of the batch alone.
+        // A panic affects only the callers of this batch.
         let batch = async move { AssertUnwindSafe(run.run(batch)).catch_unwind().await.unwrap_or_default() };
         starts.push(start);
         running.push(if runs_here {
-            #[allow(clippy::disallowed_methods, reason = "it is one batch, whose end is waited for")]
+            #[allow(clippy::disallowed_methods, reason = "the dispatcher waits for the batch to end")]
             let elsewhere = tokio::spawn(batch);
             Either::Left(elsewhere.map(move |_| (start, false)))
         } else {
@@ -223,14 +220,15 @@ async fn dispatch<B: RunBatch>(
     while running.next().await.is_some() {}
 }
 
-/// When another batch may start, although none of the batches in flight ends: as they become slow. `starts` are their start times. `None` if
-/// one must end first.
+/// Returns when the next batch may start even if no running batch ends, or `None` if one must end first.
+///
+/// `starts` holds the start times of the running batches, oldest first.
 fn free_at(starts: &[Instant], limits: &BatchLimits) -> Option<Instant> {
     if starts.len() >= limits.max_in_flight_when_slow.max(1) {
         return None;
     }
     match starts.len().checked_sub(limits.max_in_flight.max(1)) {
-        // If this one is slow, so are those before it.
+        // Once this batch is slow, all older ones are slow.
         Some(last) => starts[last].checked_add(limits.slow_after),
         None => Some(Instant::now()),
     }

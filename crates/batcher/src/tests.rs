@@ -1,4 +1,4 @@
-//! The batcher, over batches that wait for the test.
+//! Tests of the batcher, with batches that wait for a permit.
 
 use std::{
     ops::Range,
@@ -19,7 +19,7 @@ use tokio::{
 
 use super::{BatchError, BatchLimits, Batcher, Pending, RunBatch};
 
-/// Doubles numbers. A batch waits for a permit. 13 panics.
+/// Doubles numbers. Each batch waits for a permit and panics on 13.
 #[derive(Clone)]
 struct Double(Arc<State>);
 
@@ -27,7 +27,7 @@ struct State {
     permits: Semaphore,
     started: AtomicUsize,
     batches: Mutex<Vec<Vec<u64>>>,
-    /// The tasks that the batches ran in.
+    /// IDs of the tasks that ran the batches.
     tasks: Mutex<Vec<Id>>,
 }
 
@@ -80,7 +80,7 @@ const LIMITS: BatchLimits = BatchLimits {
     max_queue: 100,
 };
 
-/// Longer than any step of this test takes.
+/// Longer than any step of a test takes.
 const SOON: Duration = Duration::from_mins(1);
 
 async fn until(condition: impl Fn() -> bool) {
@@ -89,7 +89,7 @@ async fn until(condition: impl Fn() -> bool) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    timeout(SOON, met).await.expect("the condition is not met");
+    timeout(SOON, met).await.expect("the condition was not met in time");
 }
 
 fn batcher(limits: BatchLimits) -> (Double, Batcher<Double>) {
@@ -113,7 +113,7 @@ fn calls(batcher: &Batcher<Double>, requests: Range<u64>) -> Vec<(u64, JoinHandl
 
 async fn assert_doubled(calls: Vec<(u64, JoinHandle<Result<u64, BatchError>>)>) {
     for (request, response) in calls {
-        let response = timeout(SOON, response).await.expect("there is no response");
+        let response = timeout(SOON, response).await.expect("no response arrived in time");
         assert_eq!(response.unwrap(), Ok(request * 2));
     }
 }
@@ -159,15 +159,15 @@ async fn simultaneous_requests_form_one_batch() {
     assert_eq!(double.batches().len(), 1);
 }
 
-/// The second request is sent by a task that is ready when the dispatcher has received the first.
+/// A ready task sends the second request after the dispatcher has received the first.
 #[tokio::test]
-async fn batches_include_items_sent_during_a_yield() {
+async fn batches_include_requests_sent_during_yield() {
     for (max_batch, expected) in
         [(64, vec![vec![1, 2, 3]]), (2, vec![vec![1, 2], vec![3]]), (1, vec![vec![1], vec![2], vec![3]])]
     {
         let (double, batcher) = batcher(BatchLimits { max_batch, ..LIMITS });
         double.allow(3);
-        // The dispatcher waits for a request.
+        // Lets the dispatcher start waiting for a request.
         tokio::task::yield_now().await;
         let mut first = Box::pin(batcher.call(1));
         assert!(poll!(first.as_mut()).is_pending());
@@ -179,7 +179,7 @@ async fn batches_include_items_sent_during_a_yield() {
 }
 
 #[tokio::test]
-async fn lone_batches_run_in_the_dispatcher_task() {
+async fn lone_batches_run_in_dispatcher_task() {
     let (double, batcher) = batcher(BatchLimits { max_in_flight: 2, max_batch: 1, ..LIMITS });
     for request in [1, 2] {
         double.allow(1);
@@ -195,7 +195,7 @@ async fn lone_batches_run_in_the_dispatcher_task() {
 }
 
 #[tokio::test]
-async fn requests_notice_departed_callers() {
+async fn pending_requests_detect_dropped_callers() {
     let (sender, caller) = oneshot::channel::<u64>();
     let mut pending = Pending { request: 1, reply: sender };
     assert!(!pending.is_abandoned());
@@ -206,7 +206,7 @@ async fn requests_notice_departed_callers() {
 }
 
 #[test]
-fn two_cores_share_one_batch_in_flight() {
+fn limits_allow_one_batch_per_two_cores() {
     let limits = |cores, slow| BatchLimits::for_cores(cores, slow, 7);
     assert_eq!([1, 2, 3, 8, 64].map(|cores| limits(cores, 16).max_in_flight), [1, 1, 1, 4, 16]);
     assert_eq!((limits(8, 0).max_in_flight, limits(8, 0).max_queue), (1, 7));
@@ -223,9 +223,9 @@ async fn batch_size_is_limited() {
     assert_eq!(double.batches().iter().map(Vec::len).collect::<Vec<_>>(), [20, 20, 10]);
 }
 
-/// The callers that go away stand between others of the same batch, so a response by index would go astray.
+/// The cancelled requests sit between others of the same batch, so matching responses by index would misroute them.
 #[tokio::test]
-async fn abandoned_reads_leave_other_results_in_place() {
+async fn cancelled_requests_are_left_out_of_batches() {
     let (double, batcher) = batcher(LIMITS);
     let first = calls(&batcher, 1..2);
     double.until_started(1).await;
@@ -244,7 +244,7 @@ async fn abandoned_reads_leave_other_results_in_place() {
 }
 
 #[tokio::test]
-async fn departed_callers_change_no_other_response() {
+async fn cancelling_running_requests_does_not_affect_others() {
     let (double, batcher) = batcher(LIMITS);
     let (cancelled, kept): (Vec<_>, Vec<_>) =
         calls(&batcher, 100..150).into_iter().partition(|(request, _)| request % 2 == 0);
@@ -254,7 +254,7 @@ async fn departed_callers_change_no_other_response() {
     }
     double.allow(2);
     assert_doubled(kept).await;
-    // Their batch no longer occupies its permit.
+    // The first batch has freed its slot.
     assert_eq!(batcher.call(7).await, Ok(14));
 }
 
@@ -285,14 +285,14 @@ async fn slow_batches_delay_only_their_callers() {
 }
 
 #[tokio::test]
-async fn requests_behind_slow_batches_start() {
+async fn requests_start_once_running_batch_is_slow() {
     let slow_after = Duration::from_millis(100);
     let (double, batcher) = batcher(BatchLimits { slow_after, ..LIMITS });
     let start = Instant::now();
     let slow = calls(&batcher, 1..2);
     double.until_started(1).await;
     let waiting = calls(&batcher, 2..10);
-    // On a busy machine the first batch is slow before they are counted.
+    // On a busy machine, the first batch may become slow before all requests are queued.
     let length = batcher.queue_length();
     until(|| length() == Some(8) || double.batches().len() == 2).await;
     double.until_started(2).await;
@@ -311,7 +311,7 @@ async fn concurrent_slow_batches_are_limited() {
     double.until_started(2).await;
     let third = call(&batcher, 3);
     until_queued(&batcher, 1).await;
-    // Many times as long as a batch takes to be slow.
+    // Much longer than `slow_after`.
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!(double.batches().len(), 2);
     double.allow(3);
@@ -319,7 +319,7 @@ async fn concurrent_slow_batches_are_limited() {
 }
 
 #[tokio::test]
-async fn full_queues_reject_immediately() {
+async fn full_queue_rejects_requests_immediately() {
     let (double, batcher) = batcher(BatchLimits { max_queue: 1, ..LIMITS });
     let first = call(&batcher, 1);
     double.until_started(1).await;
@@ -331,7 +331,7 @@ async fn full_queues_reject_immediately() {
 }
 
 #[test]
-fn a_runtime_shuts_down_while_requests_wait() {
+fn runtime_shutdown_closes_batcher() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let (batcher, waiting) = runtime.block_on(async {
         let (double, batcher) = batcher(LIMITS);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use pulldown_cmark_escape::escape_html;
 
-/// Escapes text for HTML content, and for attributes between double quotes.
+/// Escapes text for HTML content and double-quoted attributes.
 pub(crate) fn escape(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     // Writing to a String cannot fail.
@@ -23,7 +23,7 @@ const KEYWORDS: &[&str] = &[
     "with",
 ];
 
-/// Returns the language name of a sample, for readers.
+/// Returns the display name of a sample's language.
 pub(crate) fn language<'a>(name: &str, text: &'a str) -> &'a str {
     match name {
         "sh" if text.contains("curl ") => "curl",
@@ -38,12 +38,14 @@ pub(crate) fn language<'a>(name: &str, text: &'a str) -> &'a str {
     }
 }
 
-/// Renders a code block. It can be wider than the page, so readers can scroll it with the keyboard.
+/// Renders a code block.
+///
+/// `tabindex` makes blocks that are wider than the page scrollable with the keyboard.
 pub(crate) fn block(language: &str, text: &str) -> String {
     format!("<pre tabindex=\"0\"><code>{}</code></pre>", highlight(language, text.trim_end()))
 }
 
-/// Puts `<span>`s around strings, numbers, keywords and comments.
+/// Wraps strings, numbers, keywords and comments in `<span>`s.
 fn highlight(language: &str, code: &str) -> String {
     let comment = match language {
         "sh" | "python" | "toml" => "#",
@@ -61,7 +63,7 @@ fn highlight(language: &str, code: &str) -> String {
             let is_key = language == "json" && rest[length..].starts_with(':');
             (if is_key { "k" } else { "s" }, length)
         } else if starts_word && first.is_ascii_digit() {
-            // The page replaces the address of a service, which must stay one text.
+            // `samples.js` replaces the service's base URL, so that URL must stay a single text node.
             let is_address = ["sh", ""].contains(&language) && html.ends_with(['/', ':']);
             let length = rest.find(|next: char| !next.is_ascii_digit() && next != '.').unwrap_or(rest.len());
             (if is_address { "" } else { "n" }, length)
@@ -83,7 +85,7 @@ fn highlight(language: &str, code: &str) -> String {
     html
 }
 
-/// Returns the length of the string literal at the start of a text.
+/// Returns the length of the string literal at the start of `text`, in bytes.
 fn string(text: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (index, character) in text.char_indices().skip(1) {
@@ -103,7 +105,7 @@ mod tests {
     use super::block;
 
     #[test]
-    fn code_is_always_escaped() {
+    fn code_blocks_escape_html() {
         assert_eq!(
             block("json", r#"{"<a>": [12, "x\"</pre>", null]}"#),
             "<pre tabindex=\"0\"><code>{<span class=\"k\">&quot;&lt;a&gt;&quot;</span>: [<span class=\"n\">12</span>, \

@@ -1,6 +1,6 @@
-//! JSON with ordered keys, for documents that people read.
+//! JSON that preserves key order, for documents that people read.
 //!
-//! `serde_json::Value` can keep the order of keys, but only by a feature that affects every crate of the workspace.
+//! `serde_json::Value` preserves key order only with a feature that would affect every crate in the workspace.
 
 use std::fmt::{self, Write as _};
 
@@ -21,7 +21,7 @@ pub enum Json {
     Object(IndexMap<String, Json>),
 }
 
-/// Maximum length of an object on one line, in characters.
+/// Maximum length of a value on one line, in characters.
 const LINE: usize = 44;
 
 /// Creates an object with these keys and values, in this order.
@@ -32,24 +32,24 @@ macro_rules! object {
     };
 }
 
-/// Creates documents. A value without a JSON form is a bug.
+/// Builds documents. Values that cannot be serialized are bugs, so these methods panic.
 impl Json {
     /// Converts a value to JSON.
     ///
     /// # Panics
     ///
-    /// If the value has no form in JSON.
+    /// Panics if the value cannot be serialized as JSON.
     pub fn of(value: &(impl Serialize + ?Sized)) -> Self {
-        Self::parse(&serde_json::to_string(value).expect("the value has a form in JSON"))
+        Self::parse(&serde_json::to_string(value).expect("the value can be serialized as JSON"))
     }
 
-    /// Parses a JSON text.
+    /// Parses JSON.
     ///
     /// # Panics
     ///
-    /// If the text is not JSON.
+    /// Panics if `text` is not valid JSON.
     pub fn parse(text: &str) -> Self {
-        serde_json::from_str(text).expect("the text is JSON")
+        serde_json::from_str(text).expect("the text is valid JSON")
     }
 
     /// Creates an object from entries.
@@ -57,14 +57,14 @@ impl Json {
         Self::Object(entries.into_iter().map(|(key, value)| (key.into(), Self::of(&value))).collect())
     }
 
-    /// Returns the object with one more entry.
+    /// Adds an entry to the object.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Serialize) -> Self {
         self.entries_mut().insert(key.to_owned(), Self::of(&value));
         self
     }
 
-    /// Returns the object with one more entry, if there is a value.
+    /// Adds an entry to the object if `value` is `Some`.
     #[must_use]
     pub fn with_some(self, key: &str, value: Option<impl Serialize>) -> Self {
         if let Some(value) = value { self.with(key, value) } else { self }
@@ -74,7 +74,7 @@ impl Json {
     ///
     /// # Panics
     ///
-    /// If it is not an object.
+    /// Panics if the value is not an object.
     pub fn entries_mut(&mut self) -> &mut IndexMap<String, Self> {
         let Self::Object(entries) = self else { panic!("{self:?} is not an object") };
         entries
@@ -84,20 +84,20 @@ impl Json {
     ///
     /// # Panics
     ///
-    /// If the object does not have the key.
+    /// Panics if the value is not an object, or does not have the key.
     pub fn at(&mut self, key: &str) -> &mut Self {
-        self.entries_mut().get_mut(key).unwrap_or_else(|| panic!("the object has no {key}"))
+        self.entries_mut().get_mut(key).unwrap_or_else(|| panic!("the object has no key {key}"))
     }
 }
 
-/// Reads documents of any form.
+/// Reads documents of any shape, without panicking.
 impl Json {
-    /// Returns the value of a key, if an object has it.
+    /// Returns the value of a key, or `None` if the value is not an object with this key.
     pub fn get(&self, key: &str) -> Option<&Self> {
         if let Self::Object(entries) = self { entries.get(key) } else { None }
     }
 
-    /// Returns the entries of an object. Other values have none.
+    /// Returns the entries of an object, or an empty slice for other values.
     pub fn entries(&self) -> &Slice<String, Self> {
         if let Self::Object(entries) = self { entries.as_slice() } else { Slice::new() }
     }
@@ -112,7 +112,7 @@ impl Json {
         if let Some(Self::List(items)) = self.get(key) { items } else { &[] }
     }
 
-    /// Returns the text under a key, or an empty text.
+    /// Returns the string under a key, or an empty string.
     pub(crate) fn text(&self, key: &str) -> &str {
         self.get(key).and_then(Self::as_text).unwrap_or_default()
     }
@@ -121,7 +121,7 @@ impl Json {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// Returns a text unchanged, and other values as JSON.
+    /// Returns a string as it is, and other values as JSON.
     pub(crate) fn plain(&self) -> String {
         self.as_text().map_or_else(|| self.to_string(), str::to_owned)
     }
@@ -138,14 +138,14 @@ impl Json {
         self.get("components").map_or(Slice::new(), |components| components.entries_of(kind))
     }
 
-    /// Writes the value on several lines, and short parts on one line.
+    /// Formats the value on several lines, with short parts on one line.
     pub(crate) fn pretty(&self) -> String {
         let mut text = String::new();
         self.write(&mut text, Some(0));
         text
     }
 
-    /// Writes on one line, or from a depth on several lines.
+    /// Writes the value on one line, or on several lines indented from `depth`.
     fn write(&self, text: &mut String, depth: Option<usize>) {
         let (values, open, close): (Vec<(String, &Self)>, _, _) = match self {
             Self::List(items) => (items.iter().map(|item| (String::new(), item)).collect(), '[', ']'),
@@ -153,7 +153,7 @@ impl Json {
                 let key = |key: &String| format!("{}: ", serde_json::Value::from(key.as_str()));
                 (entries.iter().map(|(name, value)| (key(name), value)).collect(), '{', '}')
             }
-            value => return text.push_str(&serde_json::to_string(value).expect("a scalar has a form in JSON")),
+            value => return text.push_str(&serde_json::to_string(value).expect("scalars can be serialized as JSON")),
         };
         let lines = depth.filter(|_| !values.is_empty() && self.to_string().chars().count() > LINE);
         text.push(open);
@@ -172,7 +172,7 @@ impl Json {
     }
 }
 
-/// Writes the value on one line.
+/// Formats the value on one line.
 impl fmt::Display for Json {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
@@ -186,7 +186,7 @@ mod tests {
     use super::Json;
 
     #[test]
-    fn long_values_are_written_on_lines() {
+    fn pretty_json_wraps_only_long_values() {
         let text = r#"{"b": [null], "a": {"d": "x\"", "c": -1.5}}"#;
         let json = Json::parse(text);
         assert_eq!(object! { "b": [Json::Null], "a": object! { "d": "x\"", "c": -1.5 } }.to_string(), text);

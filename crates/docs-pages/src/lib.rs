@@ -1,7 +1,7 @@
 //! Builds the pages at `/docs`: start, guide, reference, clients and changelog.
 //!
-//! They are built from [`files`] at compile time, so the service only sends finished pages. Pages contain no scripts; they load the files
-//! in `crates/pages/src/docs`. `tools/openapi` uses [`Json`] to make the OpenAPI document.
+//! A build script renders them from [`files`], so the service only sends finished pages. Pages contain no inline scripts; they load the
+//! files in `crates/pages/src/docs`. `tools/openapi` uses [`Json`] to write the OpenAPI document.
 
 mod code;
 #[macro_use]
@@ -25,34 +25,34 @@ use markdown::{Heading, render};
 use operation::operations;
 use site::{Content, PAGES, Page};
 
-/// The texts of [`files`], by path.
+/// The contents of [`files`], by path.
 pub type Texts = BTreeMap<&'static str, String>;
 
-/// The name of the first page in [`Site`]. The other pages are below it.
+/// The name of the start page in [`Site`]. The paths of all other pages are below its path.
 pub const START: &str = "";
 
 const START_CLASS: &str = "start";
 
-/// The links on the first page.
+/// The links on the start page.
 const CARDS: [(&str, &str); 6] = [
     ("guide", "How to do each task, with commands to copy and their responses."),
     ("reference", "Every operation and field, with a form to try it."),
     ("errors", "The meaning of each result code and status, and what to do."),
     ("clients", "Clients in Python and TypeScript, with examples."),
-    ("changelog", "What is new for partners."),
+    ("changelog", "What's new for partners."),
     ("policy", "What can change, what never changes, and how long deprecated features work."),
 ];
 
-/// The beginning of the index module.
+/// The start of the module that exports the search index.
 const MODULE: &str = "export default ";
 
-/// Links of a page's table of contents, under a title: anchors and their texts as HTML.
+/// A title and the links below it in a page's table of contents: anchors, and link texts as HTML.
 type Group = (&'static str, Vec<(String, String)>);
 
-/// The section for partners in each version of the changelog.
+/// The heading of the partner section in each changelog version.
 const FOR_PARTNERS: &str = "### For partners";
 
-/// Returns the source files of the pages, as paths in the repository.
+/// Returns the source files of the pages, as paths relative to the repository.
 pub fn files() -> impl Iterator<Item = &'static str> {
     PAGES.iter().map(|page| page.file)
 }
@@ -60,16 +60,16 @@ pub fn files() -> impl Iterator<Item = &'static str> {
 /// The pages with their names, and the search index.
 #[derive(Debug)]
 pub struct Site {
-    /// HTML by name, in navigation order.
+    /// The pages in navigation order: names and HTML.
     pub pages: Vec<(&'static str, String)>,
-    /// A module that exports the index, for `search.js`.
+    /// A JavaScript module that exports the search index, for `search.js`.
     pub index: String,
 }
 
-/// Builds the pages from the texts of [`files`].
+/// Builds the pages from the contents of [`files`].
 pub fn site(texts: &Texts) -> Result<Site, Box<dyn Error>> {
     let text_of =
-        |page: &Page| texts.get(page.file).map(String::as_str).ok_or_else(|| format!("no text of {}", page.file));
+        |page: &Page| texts.get(page.file).map(String::as_str).ok_or_else(|| format!("missing text of {}", page.file));
     let document: Arc<Json> = Arc::new(serde_json::from_str(text_of(Page::named("reference"))?)?);
     let mut shown = Vec::new();
     for page in PAGES.iter().filter(|page| page.content == Content::Text) {
@@ -91,7 +91,7 @@ pub fn site(texts: &Texts) -> Result<Site, Box<dyn Error>> {
     Ok(site)
 }
 
-/// Builds a page: its content within the frame of all pages.
+/// Renders a page: its content inside the layout that all pages share.
 fn page(
     page: &'static Page,
     document: &Arc<Json>,
@@ -104,7 +104,7 @@ fn page(
         _ => titled(source),
     };
     let tags = if page.content == Content::Reference { reference::tags(document, operations) } else { Vec::new() };
-    // Other pages show no operation.
+    // Only the reference lists operations.
     let operations_of_tags = if tags.is_empty() { &[][..] } else { operations };
     let (content, contents) = match page.content {
         Content::Start => {
@@ -136,12 +136,12 @@ fn page(
                 (name.to_owned(), format!("{status} {name}"))
             };
             let (html, mut contents) = titled_html(title, text, page);
-            contents.push(("Each error", errors.iter().map(link).collect()));
+            contents.push(("All errors", errors.iter().map(link).collect()));
             (html + &each, contents)
         }
         Content::Text => titled_html(title, text, page),
         Content::Changelog => {
-            titled_html(title, &format!("Changes of this interface, newest first.\n\n{}", for_partners(source)), page)
+            titled_html(title, &format!("API changes, newest first.\n\n{}", for_partners(source)), page)
         }
     };
     let pages = PAGES.iter().map(|other| {
@@ -162,19 +162,19 @@ fn titled(source: &str) -> (&str, &str) {
     (title.trim_start_matches("# "), text)
 }
 
-/// Builds the content of a Markdown page.
+/// Renders the content of a Markdown page, and its table of contents.
 fn titled_html(title: &str, text: &str, page: &Page) -> (String, Vec<Group>) {
     let (html, headings) = render(text, page);
     (format!("<h1>{}</h1>{html}", code::escape(title)), vec![contents(&headings)])
 }
 
-/// Returns the links to the headings of the second level.
+/// Returns links to the second-level headings.
 fn contents(headings: &[Heading]) -> Group {
     let second = headings.iter().filter(|heading| heading.level == 2);
     ("", second.map(|heading| (heading.anchor.clone(), heading.html.clone())).collect())
 }
 
-/// Returns the part of the changelog that is for partners, by version.
+/// Returns the partner sections of the changelog, by version.
 fn for_partners(changelog: &str) -> String {
     let mut text = String::new();
     for version in changelog.split("\n## ").skip(1) {

@@ -6,19 +6,19 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd, html::p
 
 use crate::{code, sections::anchor, site::Page};
 
-/// A table of fields with more rows is collapsed.
+/// Maximum number of rows in a field table that is shown expanded.
 const ROWS: usize = 12;
 
-/// A heading, for the table of contents.
+/// A heading that the table of contents can link to.
 #[derive(Debug)]
 pub(crate) struct Heading {
     pub(crate) level: usize,
     pub(crate) anchor: String,
-    /// The text, as HTML.
+    /// The heading text as HTML.
     pub(crate) html: String,
 }
 
-/// Renders a text within a line, such as a description, without a paragraph around it.
+/// Renders a short text, such as a description, without `<p>` around it.
 pub(crate) fn inline(text: &str, page: &Page) -> String {
     let html = render(text, page).0;
     match html.trim().strip_prefix("<p>").and_then(|html| html.strip_suffix("</p>")) {
@@ -27,26 +27,26 @@ pub(crate) fn inline(text: &str, page: &Page) -> String {
     }
 }
 
-/// Renders a text as HTML. Returns its headings as well.
+/// Renders Markdown as HTML, and returns it with its headings.
 pub(crate) fn render(text: &str, page: &Page) -> (String, Vec<Heading>) {
     let source: Vec<Event> = Parser::new_ext(text, Options::ENABLE_TABLES).collect();
     let mut events: Vec<Event> = Vec::new();
     let mut headings = Vec::new();
-    // Links to files that are not served become texts.
+    // Whether each open link has a target. Links to files that the service does not serve become plain text.
     let mut linked = Vec::new();
     let mut after_table = "";
     let mut rest = source.as_slice();
     while let Some((event, after)) = rest.split_first() {
         rest = after;
         match event {
-            // Comments and other markup are skipped.
+            // Skip comments and raw HTML.
             Event::Html(_) | Event::InlineHtml(_) | Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => {}
             Event::Start(Tag::Image { .. }) => rest = skip(rest, TagEnd::Image).1,
             Event::Start(Tag::Paragraph) if is_pictures(rest) => rest = skip(rest, TagEnd::Paragraph).1,
             Event::Start(Tag::Heading { level, .. }) => {
                 let (inner, after) = skip(rest, TagEnd::Heading(*level));
                 rest = after;
-                // Levels have no gaps, even if the text has gaps.
+                // A heading is at most one level below the previous one, even if the source skips a level.
                 let above = headings.last().map_or(1, |heading: &Heading| heading.level);
                 let heading = heading((*level as usize).min(above + 1), inner);
                 let Heading { level, anchor, html } = &heading;
@@ -89,13 +89,13 @@ pub(crate) fn render(text: &str, page: &Page) -> (String, Vec<Heading>) {
     (html, headings)
 }
 
-/// Splits events at an end.
+/// Splits events before and after the next `end`.
 fn skip<'a, 'e>(events: &'a [Event<'e>], end: TagEnd) -> (&'a [Event<'e>], &'a [Event<'e>]) {
     let length = events.iter().position(|event| *event == Event::End(end)).unwrap_or(events.len());
     (&events[..length], events.get(length + 1..).unwrap_or_default())
 }
 
-/// Whether a paragraph contains only pictures: a page does not show pictures of itself.
+/// Returns whether a paragraph contains only images, which the rendered pages omit.
 fn is_pictures(paragraph: &[Event]) -> bool {
     let mut rest = skip(paragraph, TagEnd::Paragraph).0;
     while let Some((event, after)) = rest.split_first() {
@@ -126,9 +126,9 @@ fn heading(level: usize, inner: &[Event]) -> Heading {
     Heading { level, anchor: anchor(&text), html }
 }
 
-/// Renders a code block with directly following blocks in other languages. The page shows one language at a time.
+/// Renders a code block together with the blocks in other languages that directly follow it.
 ///
-/// A block named `json 201` is the response with this status.
+/// The page shows one language at a time. A block with the info string `json 201` is a response with this status.
 fn samples<'a, 'e>(first: &CodeBlockKind, mut rest: &'a [Event<'e>]) -> (String, &'a [Event<'e>]) {
     let mut kind = first;
     let mut blocks: Vec<(String, String)> = Vec::new();
@@ -150,7 +150,7 @@ fn samples<'a, 'e>(first: &CodeBlockKind, mut rest: &'a [Event<'e>]) -> (String,
     (code_samples(blocks), rest)
 }
 
-/// Renders code samples by language.
+/// Renders a group of code samples, each with the name of its language.
 pub(crate) fn code_samples<'a>(blocks: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut html = "<div class=\"samples\">".to_owned();
     for (info, text) in blocks {
@@ -165,7 +165,7 @@ pub(crate) fn code_samples<'a>(blocks: impl Iterator<Item = (&'a str, &'a str)>)
     html + "</div>\n"
 }
 
-/// Returns the HTML around a table. Readers can scroll the table, and a table of many fields is collapsed.
+/// Returns the HTML before and after a table, which makes it scrollable and collapses long field tables.
 fn around_table(table: &[Event]) -> (String, &'static str) {
     let rows = skip(table, TagEnd::Table).0;
     let count = rows.iter().filter(|event| **event == Event::Start(Tag::TableRow)).count();
@@ -187,7 +187,7 @@ mod tests {
     };
 
     #[test]
-    fn markup_in_a_text_is_removed() {
+    fn raw_html_and_unsafe_links_are_removed() {
         let html =
             render("a <script>x</script> <!-- b --> `<i>` [c](javascript:d) &amp; ![e](f.png)\n", Page::named("guide"))
                 .0;
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_have_the_anchors_that_links_use() {
+    fn heading_anchors_match_github() {
         let page = "# A\n\nb\n\n## Read one: `GET /api/x/{id}`\n\n```\n## no heading\n```\n";
         let sections = sections(page);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The operations of a document, prepared for the templates.
+//! The operations of an OpenAPI document, prepared for the templates.
 
 use crate::{
     json::Json,
@@ -6,11 +6,11 @@ use crate::{
     sections::anchor,
 };
 
-/// Returns the operations of a document, in its order. `shown` has the samples of the guide.
+/// Returns the operations in document order. `shown` contains the samples from the guide.
 pub(crate) fn operations(document: &Json, shown: &[Shown]) -> Vec<Json> {
     let mut operations = Vec::new();
     for (path, methods) in document.entries_of("paths") {
-        // A path can also have parameters for all its operations.
+        // A path item can also contain keys that are not operations, such as shared parameters.
         for (method, json) in methods.entries().iter().filter(|(_, json)| json.get("responses").is_some()) {
             operations.push(operation(document, method, path, json, shown));
         }
@@ -19,7 +19,7 @@ pub(crate) fn operations(document: &Json, shown: &[Shown]) -> Vec<Json> {
 }
 
 fn operation(document: &Json, method: &str, path: &str, json: &Json, shown: &[Shown]) -> Json {
-    // The name in addresses and generated clients.
+    // The name in anchors and generated clients.
     let id = match json.text("operationId") {
         "" => anchor(&format!("{method} {path}")),
         id => id.to_owned(),
@@ -27,7 +27,7 @@ fn operation(document: &Json, method: &str, path: &str, json: &Json, shown: &[Sh
     let parameters = json.list("parameters").iter().map(|parameter| document.resolve(parameter));
     let (headers, parameters): (Vec<_>, Vec<_>) = parameters.partition(|parameter| parameter.text("in") == "header");
     let responses = json.entries_of("responses").iter().map(|(status, response)| {
-        // A response that several operations use has a name.
+        // Shared responses have a name.
         let name = response.text("$ref").rsplit('/').next().filter(|name| !name.is_empty());
         object! { "status": status, "json": document.resolve(response), "name": name }
     });
@@ -57,10 +57,10 @@ fn operation(document: &Json, method: &str, path: &str, json: &Json, shown: &[Sh
     }
 }
 
-/// Returns the response in the guide, or the first example of a successful response: its status and its body.
+/// Returns the status and body of the response in the guide, or of the first example of a successful response.
 fn response_sample(shown: Option<&Shown>, responses: &[Json]) -> Option<(String, String)> {
     if let Some((status, text)) = shown.and_then(|shown| shown.response.clone()) {
-        // Format it for a narrow column.
+        // Reformat it for a narrow column.
         let json = serde_json::from_str::<Json>(&text).map(|json| json.pretty());
         return Some((status, json.unwrap_or(text)));
     }

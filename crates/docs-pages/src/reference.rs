@@ -1,8 +1,8 @@
-//! The tags of the reference, and the errors that several operations use.
+//! The tags of the reference, and the error responses that operations share.
 
 use crate::{json::Json, samples::content_examples, sections::anchor};
 
-/// Returns the tags in the document's order. Operations without a described tag come last.
+/// Returns the tags in document order, followed by tags that the document does not describe.
 pub(crate) fn tags(document: &Json, operations: &[Json]) -> Vec<Json> {
     let described = document.list("tags").iter().map(|tag| (tag.text("name"), tag.text("description")));
     let mut tags: Vec<(&str, &str)> = described.collect();
@@ -18,7 +18,7 @@ pub(crate) fn tags(document: &Json, operations: &[Json]) -> Vec<Json> {
     tags.into_iter().map(tag).collect()
 }
 
-/// Returns the title of a tag.
+/// Returns the display title of a tag.
 fn title(tag: &str) -> String {
     match tag {
         "urls" => return "URLs".to_owned(),
@@ -29,7 +29,7 @@ fn title(tag: &str) -> String {
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
 }
 
-/// Returns the errors that several operations use, by status.
+/// Returns the shared error responses, sorted by status.
 pub(crate) fn errors(document: &Json, operations: &[Json]) -> Vec<Json> {
     let error = |(name, json): (&String, &Json)| {
         let named =

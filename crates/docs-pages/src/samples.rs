@@ -1,4 +1,4 @@
-//! Samples of requests: from the guide, or made from the document.
+//! Request samples: from the guide, or generated from the OpenAPI document.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -7,15 +7,15 @@ use crate::{
     sections::{Section, anchor, sections},
 };
 
-/// Characters that are escaped in a path.
+/// Characters that are percent-encoded in a path.
 const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The samples of the guide for one operation.
+/// The samples that the guide shows for one operation.
 #[derive(Debug)]
 pub(crate) struct Shown {
     /// Method and path.
     pub(crate) operation: String,
-    /// Address of the heading, from another page.
+    /// Link to the heading, relative to another page.
     pub(crate) address: String,
     pub(crate) sh: Option<String>,
     pub(crate) python: Option<String>,
@@ -23,7 +23,7 @@ pub(crate) struct Shown {
     pub(crate) response: Option<(String, String)>,
 }
 
-/// Returns what a page shows for the operations in its headings, such as `GET /api/urls`.
+/// Returns the samples below the headings of a page that name an operation, such as `GET /api/urls`.
 pub(crate) fn shown(page: &str, text: &str) -> Vec<Shown> {
     let of_operations = sections(text).into_iter().filter(|section| section.heading_code.contains(" /"));
     let shown = |Section { heading, heading_code, blocks, .. }: Section| {
@@ -40,7 +40,7 @@ pub(crate) fn shown(page: &str, text: &str) -> Vec<Shown> {
     of_operations.map(shown).collect()
 }
 
-/// Returns the path of an operation with example values.
+/// Fills the parameters in an operation's path with example values.
 pub(crate) fn example_path(path: &str, parameters: &[&Json]) -> String {
     let in_path = parameters.iter().filter(|parameter| parameter.text("in") == "path");
     in_path.fold(path.to_owned(), |path, parameter| {
@@ -49,7 +49,7 @@ pub(crate) fn example_path(path: &str, parameters: &[&Json]) -> String {
     })
 }
 
-/// Returns the examples in a body or response, with names.
+/// Returns the JSON examples in a body or response, by name.
 pub(crate) fn content_examples(of: &Json) -> Vec<(&str, &Json)> {
     let Some((_, content)) = of.entries_of("content").iter().find(|(kind, _)| kind.contains("json")) else {
         return Vec::new();
@@ -62,14 +62,14 @@ pub(crate) fn content_examples(of: &Json) -> Vec<(&str, &Json)> {
     named.collect()
 }
 
-/// Returns the example value of a parameter.
+/// Returns an example value for a parameter.
 pub(crate) fn example(parameter: &Json) -> String {
     let schema = parameter.get("schema").unwrap_or(&Json::Null);
     let value = parameter.get("example").or_else(|| schema.get("example")).or_else(|| schema.get("default"));
     value.or_else(|| schema.list("enum").first()).map_or_else(|| "1".to_owned(), Json::plain)
 }
 
-/// Writes a value as Python code.
+/// Formats a value as Python code.
 pub(crate) fn python(value: &Json) -> String {
     match value {
         Json::Null => "None".to_owned(),

@@ -1,11 +1,11 @@
-//! Describes schemas for people: types and rules.
+//! Describes the types and rules of schemas in words.
 
 use crate::{code::escape, json::Json};
 
-/// Maximum length of a pattern that people can read.
+/// Maximum length of a pattern that is shown. Longer patterns are hard to read.
 const PATTERN: usize = 40;
 
-/// Returns the type of a value, as HTML. A named type is a link.
+/// Returns the type of a value as HTML. Named types are links.
 pub(crate) fn kind(schema: &Json) -> String {
     if let Some(reference) = schema.get("$ref").and_then(Json::as_text) {
         let name = escape(reference.rsplit('/').next().unwrap_or_default());
@@ -38,7 +38,7 @@ pub(crate) fn kind(schema: &Json) -> String {
     names.join(" or ")
 }
 
-/// Returns the rules of a value besides its type, as HTML.
+/// Returns the rules for a value, other than its type, as HTML.
 pub(crate) fn rules(schema: &Json) -> Vec<String> {
     let mut list = Vec::new();
     for schema in ["oneOf", "anyOf", "allOf"].iter().flat_map(|key| schema.list(key)) {
@@ -94,7 +94,7 @@ mod tests {
     use crate::json::Json;
 
     #[test]
-    fn types_and_rules_are_words() {
+    fn schemas_are_described_in_words() {
         for (schema, expected, of) in [
             (r#"{"type":["string","null"],"maxLength":30}"#, "string or null", "at most 30 characters"),
             (

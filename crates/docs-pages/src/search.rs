@@ -1,4 +1,4 @@
-//! The search index: the text of each section of each page.
+//! The search index, with the text of every section on every page.
 
 use crate::{
     json::Json,
@@ -6,12 +6,12 @@ use crate::{
     site::Page,
 };
 
-/// An entry of the index. The top of a page has an empty anchor.
+/// Creates an index entry. The entry for the top of a page has an empty anchor.
 fn entry(page: &Page, anchor: &str, heading: &str, text: &str) -> Json {
     object! { "page": page.name, "title": page.title, "anchor": anchor, "heading": heading, "text": text }
 }
 
-/// Returns the sections of a Markdown page, without code blocks.
+/// Returns an entry for each section of a Markdown page, without code blocks.
 pub(crate) fn sections(page: &Page, text: &str) -> Vec<Json> {
     let section = |Section { heading, text, .. }: Section| {
         let shown = if heading.is_empty() { page.title } else { &heading };
@@ -20,7 +20,7 @@ pub(crate) fn sections(page: &Page, text: &str) -> Vec<Json> {
     sections::sections(text).into_iter().map(section).collect()
 }
 
-/// Returns the operations of the reference.
+/// Returns an entry for each operation in the reference.
 pub(crate) fn operations(page: &Page, operations: &[Json]) -> Vec<Json> {
     let operation = |operation: &Json| {
         let heading = format!("{} {}", operation.text("method").to_uppercase(), operation.text("path"));
@@ -36,7 +36,7 @@ mod tests {
     use crate::site::Page;
 
     #[test]
-    fn a_section_has_its_text_without_code() {
+    fn index_entries_omit_code_blocks() {
         let entries =
             sections(Page::named("errors"), "Lead.\n\n## Read `GET /a`\n\n| B |\n|---|\n| `c` |\n\n```\nd\n```\n");
         let found: Vec<_> = entries

@@ -1,19 +1,19 @@
-//! The sections of a Markdown page, and the anchors of its headings.
+//! Sections of Markdown pages, and anchors of their headings.
 
 use std::mem;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-/// A heading with the content below it.
+/// A heading and the content below it.
 #[derive(Debug, Default)]
 pub(crate) struct Section {
     /// Empty for the content before the first heading.
     pub(crate) heading: String,
-    /// The first code span of the heading; empty if there is none.
+    /// The first code span of the heading, or an empty string.
     pub(crate) heading_code: String,
     /// The text, without code blocks.
     pub(crate) text: String,
-    /// The code blocks: language and text.
+    /// The code blocks: info string and text.
     pub(crate) blocks: Vec<(String, String)>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn sections(page: &str) -> Vec<Section> {
     sections
 }
 
-/// Returns the anchor of a heading, as GitHub makes it from the text.
+/// Returns the anchor that GitHub generates for a heading.
 pub(crate) fn anchor(text: &str) -> String {
     let is_allowed = |character: &char| character.is_alphanumeric() || matches!(character, '-' | '_' | ' ');
     text.to_lowercase().chars().filter(is_allowed).collect::<String>().replace(' ', "-")

@@ -1,28 +1,28 @@
-//! The pages, and the targets of links in the documents.
+//! The list of pages, and the targets of links between their source files.
 
 /// The content of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// What the service is, with links to other pages.
+    /// An introduction to the service, with links to other pages.
     Start,
-    /// The text of the file.
+    /// The Markdown file.
     Text,
-    /// Every operation of the OpenAPI document.
+    /// Every operation in the OpenAPI document.
     Reference,
-    /// The text, and every error in the OpenAPI document.
+    /// The Markdown file, and every shared error in the OpenAPI document.
     Errors,
-    /// The parts of the text for partners.
+    /// The partner sections of the Markdown file.
     Changelog,
 }
 
-/// A page of the documentation.
+/// A documentation page.
 #[derive(Debug)]
 pub(crate) struct Page {
-    /// Name in the address. The start page is the folder.
+    /// Last segment of the path, empty for the start page.
     pub(crate) name: &'static str,
     /// Title in the navigation.
     pub(crate) title: &'static str,
-    /// Path of the file in the repository.
+    /// Path of the source file, relative to the repository.
     pub(crate) file: &'static str,
     pub(crate) content: Content,
 }
@@ -68,7 +68,7 @@ pub(crate) static PAGES: &[Page] = &[
 ];
 
 impl Page {
-    /// Returns the page with this name.
+    /// Returns the page with this name, or the start page.
     pub(crate) fn named(name: &str) -> &'static Self {
         PAGES.iter().find(|page| page.name == name).unwrap_or(&PAGES[0])
     }
@@ -77,7 +77,7 @@ impl Page {
         self.content == Content::Start
     }
 
-    /// Returns the address of another page, relative to this page.
+    /// Returns a link to another page, relative to this page.
     pub(crate) fn link(&self, other: &Self) -> String {
         match (self.is_start(), other.is_start()) {
             (true, true) => "docs".to_owned(),
@@ -87,17 +87,19 @@ impl Page {
         }
     }
 
-    /// Returns the path from this page to `/`.
+    /// Returns the relative path from this page to `/`.
     pub(crate) fn root(&self) -> &'static str {
         if self.is_start() { "" } else { "../" }
     }
 
-    /// Returns the path from this page to the pages' files.
+    /// Returns the relative path from this page to the scripts and style sheets.
     pub(crate) fn files(&self) -> &'static str {
         if self.is_start() { "docs/" } else { "" }
     }
 
-    /// Returns the address for a link in this page's file. `None` if the service does not serve the target.
+    /// Resolves a link in this page's source file.
+    ///
+    /// Returns `None` if the service does not serve the target.
     pub(crate) fn target(&self, link: &str) -> Option<String> {
         if link.starts_with("https://") || link.starts_with("http://") {
             return Some(link.to_owned());
@@ -116,7 +118,7 @@ impl Page {
     }
 }
 
-/// Resolves a link in a file to a path.
+/// Resolves a relative link in the file `from`. Returns `None` if it leaves the repository.
 fn resolve(from: &str, link: &str) -> Option<String> {
     let mut path: Vec<&str> = from.split('/').collect();
     path.pop();
@@ -137,7 +139,7 @@ mod tests {
     use super::Page;
 
     #[test]
-    fn links_lead_to_the_page_of_the_file() {
+    fn file_links_resolve_to_pages() {
         let page = Page::named("affiliates");
         for (link, target) in [
             ("#edge-cases", Some("#edge-cases")),

@@ -1,4 +1,4 @@
-//! The templates of the pages, with their filters.
+//! The page templates and their filters.
 
 use std::sync::Arc;
 
@@ -29,17 +29,19 @@ const TEMPLATES: [(&str, &str); 9] = [
     ("fetch.txt", include_str!("templates/fetch.txt")),
 ];
 
-/// Creates the templates for one page. Links are relative to the page, and references point into the document.
+/// Creates the template environment for one page.
+///
+/// Links are relative to `page`, and `$ref`s resolve in `document`.
 pub(crate) fn environment(document: Arc<Json>, page: &'static Page) -> Result<Environment<'static>, Error> {
     let mut templates = Environment::new();
     templates.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    // A document can lack what a template shows.
+    // Templates can name fields that the document lacks.
     templates.set_undefined_behavior(UndefinedBehavior::Chainable);
     templates.set_formatter(|output, state, value| {
         if value.is_undefined() || value.is_none() {
             return Ok(());
         }
-        // Code samples are escaped as a whole.
+        // Text templates render code samples, which are escaped later as a whole.
         let is_html = value.is_safe() || *state.auto_escape() == AutoEscape::None;
         let text = value.to_string();
         output.write_str(&if is_html { text } else { code::escape(&text) }).map_err(Error::from)
@@ -57,7 +59,7 @@ pub(crate) fn environment(document: Arc<Json>, page: &'static Page) -> Result<En
         html(markdown::code_samples(blocks.0.iter().map(|(language, text)| (language.as_str(), text.as_str()))))
     });
     templates.add_filter("python", |value: Serde<Json>| python(&value.0));
-    // A long path can break before a slash.
+    // Allow line breaks before the slashes of long paths.
     templates.add_filter("breakable", move |path: &str| html(code::escape(path).replace('/', "<wbr>/")));
     for (name, source) in TEMPLATES {
         templates.add_template(name, source)?;

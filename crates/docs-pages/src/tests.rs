@@ -19,7 +19,7 @@ fn page(name: &str) -> String {
 }
 
 #[test]
-fn every_operation_and_schema_is_documented() {
+fn reference_covers_every_operation_and_schema() {
     let html = page("reference");
     let document: serde_json::Value = serde_json::from_str(&texts()[DOCUMENT]).unwrap();
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -35,9 +35,9 @@ fn every_operation_and_schema_is_documented() {
     }
 }
 
-/// The reference shows the samples of the guide, which are tested.
+/// Other tests run the samples in the guide.
 #[test]
-fn the_reference_shows_the_samples_of_the_guide() {
+fn reference_shows_guide_samples() {
     let html = page("reference");
     for anchor in [
         "affiliates#create-one-post-apiaffiliates",
@@ -51,7 +51,7 @@ fn the_reference_shows_the_samples_of_the_guide() {
 }
 
 #[test]
-fn every_page_has_the_sections_of_its_file() {
+fn pages_contain_every_section_of_their_source() {
     let texts = texts();
     for ((name, html), page) in site(&texts).unwrap().pages.iter().zip(PAGES) {
         assert_eq!(*name, page.name);
@@ -65,7 +65,7 @@ fn every_page_has_the_sections_of_its_file() {
 }
 
 #[test]
-fn the_index_leads_to_sections() {
+fn search_entries_link_to_existing_anchors() {
     let site = site(&texts()).unwrap();
     let json = site.index.strip_prefix(super::MODULE).and_then(|json| json.strip_suffix(";\n")).unwrap();
     let entries: serde_json::Value = serde_json::from_str(json).unwrap();
@@ -78,28 +78,26 @@ fn the_index_leads_to_sections() {
     }
 }
 
-/// Finds a chapter without a page.
 #[test]
-fn every_chapter_is_a_page() {
+fn every_partner_and_reference_file_has_a_page() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     for folder in ["partners", "reference"] {
         for file in fs::read_dir(docs.join(folder)).unwrap() {
             let path = format!("docs/{folder}/{}", file.unwrap().file_name().to_str().unwrap());
-            assert!(files().any(|known| known == path), "{path} is missing in PAGES");
+            assert!(files().any(|known| known == path), "{path} is missing from PAGES");
         }
     }
 }
 
 #[test]
-fn partners_see_only_their_part_of_the_changelog() {
+fn changelog_page_shows_only_partner_sections() {
     let changelog = "# Changelog\n\n## [2.0.0]\n\n### For partners\n\n- New field.\n\n### Added\n\n- A metric.\n\n\
                      ## [1.0.0]\n\n### Added\n\n- Another.\n";
     assert_eq!(for_partners(changelog).trim(), "## 2.0.0\n\n\n- New field.");
 }
 
-/// Shows any document, and escapes its texts.
 #[test]
-fn other_documents_are_shown_as_well() {
+fn unusual_openapi_documents_render_with_escaped_text() {
     let document = r##"{
         "paths": {
             "/a/{b}": {

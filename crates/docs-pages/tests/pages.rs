@@ -1,5 +1,5 @@
-//! The files and flags that handwritten pages name exist.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! Files and flags named in handwritten pages exist.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::{
     fs,
@@ -8,10 +8,10 @@ use std::{
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Pages that name files that no longer exist.
+/// Pages that can name removed files.
 const OF_THE_PAST: &[&str] = &["CHANGELOG.md"];
 
-/// Pages that name earlier flags, or flags of other programs.
+/// Pages that can name removed flags, or flags of other programs.
 const OTHER_PROGRAMS: &[&str] =
     &["CHANGELOG.md", "docs/configuration.md", "docs/load-testing.md", "docs/performance.md"];
 
@@ -44,7 +44,7 @@ const OTHER_FLAGS: &[&str] = &[
 /// Folders that commands create.
 const MADE: &[&str] = &[".git", "compliance-data", "node_modules", "secrets", "target", "venv", "__pycache__"];
 
-/// Every file of the repository, by its path.
+/// Returns the path of every file in the repository.
 fn files() -> Vec<String> {
     fn add(folder: &Path, files: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -67,7 +67,7 @@ fn pages(files: &[String]) -> Vec<(&str, String)> {
     pages.map(|file| (file.as_str(), fs::read_to_string(Path::new(ROOT).join(file)).unwrap())).collect()
 }
 
-/// A page's blocks of code, and its code within sentences.
+/// Returns a page's code blocks and code spans.
 fn code(page: &str) -> (Vec<String>, Vec<&str>) {
     let (mut blocks, mut spans) = (Vec::new(), Vec::new());
     for (index, part) in page.split("```").enumerate() {
@@ -80,18 +80,18 @@ fn code(page: &str) -> (Vec<String>, Vec<&str>) {
     (blocks, spans)
 }
 
-/// The flags among the words of a command.
+/// Returns the flags in a command.
 fn flags(command: &str) -> impl Iterator<Item = &str> {
     let words = command.split_whitespace().filter(|word| word.starts_with("--") && word.len() > 2);
     words.map(|word| word.split(['=', ',', '\'', ')']).next().unwrap())
 }
 
 #[test]
-fn pages_name_files_that_exist() {
+fn files_named_in_pages_exist() {
     let files = files();
     let folders =
         ["cli/", "client/", "core-server/", "crates/", "deploy/", "proto/", "rest-gateway/", "tests/", "tools/"];
-    // Files that a command creates.
+    // Files that commands create.
     let is_made = |path: &str| path.starts_with("deploy/secrets") || path.contains("X.Y.Z");
     let exists = |path: &str| {
         let path = path.trim_end_matches('/');
@@ -112,16 +112,16 @@ fn pages_name_files_that_exist() {
             }
         }
     }
-    assert!(seen > 100, "the pages were not understood: {seen} paths");
+    assert!(seen > 100, "found only {seen} paths in the pages");
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
 #[test]
-fn pages_name_flags_that_exist() {
+fn flags_named_in_pages_exist() {
     let files = files();
     let known = fs::read_to_string(Path::new(ROOT).join("docs/configuration.md")).unwrap();
     let is_known = |flag: &str| {
-        // A group, such as `--rest-…`.
+        // A group of flags, such as `--rest-…`.
         let start = flag.split('…').next().unwrap();
         known.contains(&format!("`{flag}`")) || (start != flag && known.contains(&format!("`{start}")))
     };
@@ -141,6 +141,6 @@ fn pages_name_flags_that_exist() {
             }
         }
     }
-    assert!(seen > 150, "the pages were not understood: {seen} flags");
+    assert!(seen > 150, "found only {seen} flags in the pages");
     assert!(unknown.is_empty(), "{}", unknown.join("\n"));
 }

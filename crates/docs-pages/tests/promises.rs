@@ -1,5 +1,5 @@
-//! `docs/promises` names tests that exist, and programs that CI runs.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! Tests named in `docs/promises` exist, and CI runs the programs named there.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ const PAGES: [&str; 5] = [
     include_str!("../../../docs/promises/database.md"),
 ];
 
-/// The folder of a suite's tests.
+/// Returns the folder with a suite's tests.
 fn folder(suite: &str) -> PathBuf {
     let folder = match suite {
         "e2e" => "tests/e2e",
@@ -28,7 +28,7 @@ fn folder(suite: &str) -> PathBuf {
         "unit `core-server`" => "core-server/src",
         "unit `admission`" => "crates/admission/src",
         "unit `storage`" => "crates/storage/src",
-        other => panic!("no tests are known of the suite {other}"),
+        other => panic!("unknown test suite: {other}"),
     };
     Path::new(ROOT).join(folder)
 }
@@ -44,7 +44,7 @@ fn add_files(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The names of a file's tests: functions with an attribute.
+/// Returns the names of the test functions in a file.
 fn tests_in(source: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut is_next = false;
@@ -58,7 +58,7 @@ fn tests_in(source: &str) -> Vec<String> {
     names
 }
 
-/// Every test of a suite, by the name that a filter compares.
+/// Returns the full names of a suite's tests, as `cargo test` filters see them.
 fn tests_of(suite: &str) -> Vec<String> {
     let (folder, mut files) = (folder(suite), Vec::new());
     add_files(&folder, &mut files);
@@ -75,43 +75,43 @@ fn tests_of(suite: &str) -> Vec<String> {
     tests
 }
 
-/// The cells of the tables of promises: promise, suites, tests.
+/// Returns the rows of the promise tables: promise, suites, tests.
 fn rows() -> Vec<[&'static str; 3]> {
     let cells = |line: &'static str| {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-        <[&str; 3]>::try_from(cells).unwrap_or_else(|_| panic!("not three cells: {line}"))
+        <[&str; 3]>::try_from(cells).unwrap_or_else(|_| panic!("expected three cells: {line}"))
     };
     let lines = PAGES.iter().flat_map(|page| page.lines());
     let rows = lines.filter(|line| line.starts_with('|')).map(cells);
     rows.filter(|[promise, ..]| !promise.starts_with("---") && *promise != "Promise").collect()
 }
 
-/// The texts between backticks.
+/// Returns the code spans of a cell.
 fn quoted(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 
 #[test]
-fn every_promise_names_tests_that_exist() {
+fn every_promise_names_existing_tests() {
     let rows = rows();
-    assert!(rows.len() >= 100, "{} rows", rows.len());
-    // For every change, and every night.
+    assert!(rows.len() >= 100, "found only {} rows", rows.len());
+    // The scripts that CI runs for every change, and every night.
     let ci =
         [".ci/run", "tools/scripts/test-long"].map(|script| fs::read_to_string(format!("{ROOT}/{script}")).unwrap());
     let nightly = fs::read_to_string(format!("{ROOT}/.github/workflows/nightly.yml")).unwrap();
-    assert!(nightly.contains("tools/scripts/test-long"), "CI runs no long tests");
+    assert!(nightly.contains("tools/scripts/test-long"), "nightly.yml does not run tools/scripts/test-long");
     for [promise, suites, names] in rows {
         let names = quoted(names);
         assert!(!names.is_empty(), "{promise} names no test");
         if suites.is_empty() {
-            // Programs.
+            // Rows without suites name programs.
             for name in names {
                 assert!(ci.iter().any(|script| script.contains(name)), "{promise} names {name}, which CI does not run");
             }
             continue;
         }
         let suites: Vec<Vec<String>> = suites.split(", ").map(tests_of).collect();
-        // A test, or all tests of a module.
+        // A name selects one test, or all tests of a module.
         let is = |test: &str, name: &str| {
             test.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
         };
@@ -120,7 +120,7 @@ fn every_promise_names_tests_that_exist() {
             assert!(suites.iter().any(|tests| has(tests, name)), "{promise} names {name}, which is not a test");
         }
         for tests in &suites {
-            assert!(names.iter().any(|name| has(tests, name)), "{promise} names a suite without any of {names:?}");
+            assert!(names.iter().any(|name| has(tests, name)), "{promise} names a suite that has none of {names:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The lifecycle of a cluster: start, use, stop.
+//! Cluster lifecycle: start, use and stop.
 
 use std::{
     fs,
@@ -20,37 +20,37 @@ use crate::{
     server::keep_running,
 };
 
-/// How long another process may take to create, start or stop the cluster.
+/// Maximum time for another process to create, start or stop the cluster.
 const OTHER_TIMEOUT: Duration = Duration::from_mins(1);
-/// How long a running server may recover.
+/// Maximum time for a running server to recover.
 const RECOVERY_TIMEOUT: Duration = Duration::from_mins(10);
-/// How long a stop waits for a restart that is under way.
+/// Maximum time a stop waits for a restart in progress.
 const RESTART_TIMEOUT: Duration = Duration::from_mins(1);
-/// Pause between two looks at the cluster of another process.
+/// Polling interval while another process starts or stops the cluster.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A running cluster that this process owns. It has the lock of the data folder, and stops the server.
+/// A running cluster that this process owns. It holds the data folder's lock and stops the server.
 ///
-/// Without [`Cluster::stop`], a drop asks the server to shut down and does not wait. The drop of a temporary cluster stops it immediately and
-/// removes its folder.
+/// Without [`Cluster::stop`], dropping it asks the server to shut down and does not wait. Dropping a temporary cluster stops it immediately
+/// and removes its folder.
 #[derive(Debug)]
 pub struct Cluster {
     context: Arc<Context>,
     supervisor: Option<(JoinHandle<()>, Arc<Notify>)>,
-    /// Released after the server was asked to stop.
+    /// Released after the server has been asked to stop.
     _lock: Lock,
     remove_on_stop: bool,
 }
 
 impl Cluster {
-    /// Starts the cluster, and creates it if it is missing. Returns once it answers queries.
+    /// Starts the cluster, creating it if it is missing. Returns once the server answers queries.
     ///
-    /// Stops a server that outlived its service first. Fails with [`Error::InUse`] if another process runs the cluster. If the future is
-    /// dropped, the server is asked to stop.
+    /// First stops a server left by a killed service. Fails with [`Error::InUse`] if another process runs the cluster. Dropping the future
+    /// asks the server to stop.
     pub async fn start(options: ClusterOptions) -> Result<Self, Error> {
         // sqlx applies this variable to every connection.
         if std::env::var_os("PGOPTIONS").is_some_and(|set| !set.is_empty()) {
-            return Err(Error::Other("PGOPTIONS would also apply to the service's own database: unset it".to_owned()));
+            return Err(Error::Other("PGOPTIONS would also affect the service's own database: unset it".to_owned()));
         }
         let (context, lock) = Context::prepare(&options).await?;
         // From here on, dropping the cluster stops the server.
@@ -60,16 +60,16 @@ impl Cluster {
         if options.supervise {
             let end = Arc::new(Notify::new());
             let supervised = keep_running(Arc::clone(&cluster.context), Arc::clone(&end));
-            #[allow(clippy::disallowed_methods, reason = "it is the supervisor of PostgreSQL")]
+            #[allow(clippy::disallowed_methods, reason = "the task supervises PostgreSQL")]
             let supervisor = tokio::spawn(supervised);
             cluster.supervisor = Some((supervisor, end));
         }
         Ok(cluster)
     }
 
-    /// Finds the running cluster of a data folder, if any. Waits while it starts or recovers.
+    /// Finds a data folder's running cluster, if any. Waits while the server starts or recovers.
     pub async fn connect_running(data_dir: impl AsRef<Path>) -> Result<Option<Endpoint>, Error> {
-        // This process cannot find the cluster of a folder that is missing or inaccessible.
+        // Without access to the folder, this process cannot find its cluster.
         let Ok(layout) = Layout::of(data_dir.as_ref()) else { return Ok(None) };
         let Ok(name) = layout.cluster_name() else { return Ok(None) };
         let endpoint = Endpoint::new(layout.socket_dir(&name));
@@ -87,9 +87,9 @@ impl Cluster {
         Ok(None)
     }
 
-    /// Connects to the running cluster of the data folder, or starts it.
+    /// Connects to the data folder's running cluster, or starts it.
     ///
-    /// Waits up to a minute while another process creates, starts or stops it.
+    /// Waits up to a minute while another process creates, starts or stops the cluster.
     pub async fn connect_or_start(options: ClusterOptions) -> Result<Access, Error> {
         let deadline = Instant::now() + OTHER_TIMEOUT;
         let attempt = ClusterOptions { lock_timeout: Duration::ZERO, ..options };
@@ -104,7 +104,7 @@ impl Cluster {
         }
     }
 
-    /// Returns the address of the cluster.
+    /// Returns the cluster's address.
     pub fn endpoint(&self) -> &Endpoint {
         &self.context.endpoint
     }
@@ -123,12 +123,12 @@ impl Cluster {
     pub async fn stop(mut self) -> Result<(), Error> {
         if let Some((mut supervisor, end)) = self.supervisor.take() {
             end.notify_one();
-            // An aborted restart could leave a server.
+            // Aborting a restart could leave a server running.
             if timeout(RESTART_TIMEOUT, &mut supervisor).await.is_err() {
                 supervisor.abort();
             }
         }
-        // A fast shutdown flushes data, which is useless before the folder is removed.
+        // A fast shutdown flushes data, which is pointless if the folder is about to be removed.
         self.context.stop(if self.remove_on_stop { &["immediate"] } else { &["fast", "immediate"] }).await?;
         tracing::info!(path = %self.context.layout.cluster.display(), "the database has stopped");
         Ok(())
@@ -152,7 +152,7 @@ impl Drop for Cluster {
         }
         let (layout, socket_dir) = (&self.context.layout, self.context.endpoint.socket_dir());
         if socket_dir != layout.cluster {
-            // The folder of a server that still runs is not empty. The next start uses it again.
+            // If the server still runs, its folder is not empty and stays for the next start.
             let _ = fs::remove_dir(socket_dir);
         }
         if self.remove_on_stop
@@ -163,17 +163,17 @@ impl Drop for Cluster {
     }
 }
 
-/// A cluster that this process or another one started; see [`Cluster::connect_or_start`].
+/// A cluster started by this process or another one; see [`Cluster::connect_or_start`].
 #[derive(Debug)]
 pub enum Access {
-    /// Another process runs it.
+    /// Another process runs the cluster.
     Running(Endpoint),
-    /// This process started it. When it stops it, other programs lose their connections.
+    /// This process started the cluster. Stopping it disconnects other programs.
     Started(Cluster),
 }
 
 impl Access {
-    /// Returns the address of the cluster.
+    /// Returns the cluster's address.
     pub fn endpoint(&self) -> &Endpoint {
         match self {
             Self::Running(endpoint) => endpoint,

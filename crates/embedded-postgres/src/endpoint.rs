@@ -1,4 +1,4 @@
-//! The address of a running cluster, and the statements that this library sends to it.
+//! The address of a running cluster, and the statements this library sends to it.
 
 use std::{
     io,
@@ -20,18 +20,18 @@ use crate::error::Error;
 /// Role that owns and migrates the service's databases. It is not a superuser.
 pub const OWNER_ROLE: &str = "compliance";
 
-/// Role that the service runs as. It owns nothing, and gets only the rights that it needs.
+/// Role of the running service. It owns nothing and has only the rights it needs.
 pub const SERVICE_ROLE: &str = "compliance_service";
 
-/// Superuser that owns the cluster, for maintenance and tests.
+/// Superuser that owns the cluster, used for maintenance and tests.
 pub const ADMIN_ROLE: &str = "postgres";
 
 /// Part of the socket's name. The server does not listen on the network.
 pub(crate) const PORT: u16 = 5432;
 
-/// Timeout of a probe, connecting included.
+/// Timeout for a probe, including the connection.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Timeout of a maintenance statement, such as copying a template.
+/// Timeout for a maintenance statement, such as copying a template.
 const STATEMENT_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The address of a running cluster.
@@ -50,7 +50,7 @@ impl Endpoint {
         &self.socket_dir
     }
 
-    /// Returns options to connect to `database` as one of the roles.
+    /// Returns options for connecting to `database` as one of the roles.
     pub fn options(&self, role: &str, database: &str) -> PgConnectOptions {
         PgConnectOptions::new_without_pgpass()
             .socket(&self.socket_dir)
@@ -58,22 +58,20 @@ impl Endpoint {
             .username(role)
             .database(database)
             .application_name("compliance")
-            // Not as the shell's PGSSLMODE says: the server's socket has no TLS.
+            // Overrides PGSSLMODE in the environment, because the server's socket has no TLS.
             .ssl_mode(PgSslMode::Disable)
     }
 
-    /// Returns the `postgres://` URL of `database` for a role.
-    ///
-    /// The URL is for programs such as `psql`.
+    /// Returns the `postgres://` URL of `database` for a role, for programs such as `psql`.
     pub fn url(&self, role: &str, database: &str) -> String {
         let escaped = |bytes| percent_encode(bytes, NON_ALPHANUMERIC);
         let (host, database) = (escaped(self.socket_dir.as_os_str().as_bytes()), escaped(database.as_bytes()));
         format!("postgres://{role}@{host}:{PORT}/{database}")
     }
 
-    /// Creates a database, owned by [`OWNER_ROLE`], unless it exists. Returns whether it was created.
+    /// Creates a database owned by [`OWNER_ROLE`], unless it exists. Returns whether it was created.
     ///
-    /// The name must not contain a quote, and has at most 63 bytes.
+    /// The name must not contain a quote or exceed 63 bytes.
     pub async fn create_database(&self, name: &str) -> Result<bool, Error> {
         let statement = format!("CREATE DATABASE \"{name}\" OWNER {OWNER_ROLE}");
         self.run(&format!("create the database {name}"), async |admin| {
@@ -82,7 +80,7 @@ impl Endpoint {
                 return Ok(false);
             }
             match sqlx::raw_sql(AssertSqlSafe(statement)).execute(admin).await {
-                // Another process has just created it.
+                // Another process has just created the database.
                 Err(error) if is_duplicate(&error) => Ok(false),
                 other => other.map(|_| true),
             }
@@ -90,7 +88,7 @@ impl Endpoint {
         .await
     }
 
-    /// Sends a query. A busy server, whose connections are all in use, also answers.
+    /// Sends a query. A server whose connections are all in use counts as responding.
     pub(crate) async fn probe(&self) -> Result<(), String> {
         let query = async {
             let mut admin = self.admin().await?;
@@ -105,7 +103,7 @@ impl Endpoint {
         }
     }
 
-    /// Creates the roles of the service unless they exist.
+    /// Creates the service's roles, unless they exist.
     pub async fn ensure_roles(&self) -> Result<(), Error> {
         let create = [OWNER_ROLE, SERVICE_ROLE].map(|role| {
             format!(
@@ -140,7 +138,7 @@ impl Endpoint {
     }
 }
 
-/// `duplicate_database`, or `unique_violation` if two statements run at the same time.
+/// Matches `duplicate_database`, and `unique_violation` from concurrent statements.
 fn is_duplicate(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     matches!(code.as_deref(), Some("42P04" | "23505"))
@@ -151,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_url_addresses_the_same_database() {
+    fn url_parses_to_same_connect_options() {
         let endpoint = Endpoint::new(PathBuf::from("/data dir/postgres"));
         let parsed: PgConnectOptions = endpoint.url(OWNER_ROLE, "a/b").parse().unwrap();
         assert_eq!(parsed.get_socket().map(PathBuf::as_path), Some(endpoint.socket_dir()));

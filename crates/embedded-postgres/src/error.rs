@@ -1,16 +1,14 @@
-//! Errors, with messages that tell an operator what to do.
+//! Errors with messages that tell operators what to do.
 
 use std::{io, path::PathBuf};
 
-/// Reason why an operation on the database failed.
-///
-/// The database could not be found, created, started, reached or stopped.
+/// Reason why finding, creating, starting, reaching or stopping the database failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The process runs as root, and the database's user cannot reach the data folder.
     #[error(
-        "PostgreSQL does not run as root, so the database runs as the user {user}, who cannot access {}. \
+        "PostgreSQL does not run as root, so the database runs as the user {user}, which cannot access {}. \
          Put the data folder somewhere every user can reach, such as /var/lib/compliance; or start the service as an \
          ordinary user; or allow access with `chmod o+x {}`", dir.display(), dir.display()
     )]
@@ -28,7 +26,7 @@ pub enum Error {
     InUse {
         /// Data folder.
         path: PathBuf,
-        /// ID of the process that uses it, if known.
+        /// ID of the process that uses the folder, if known.
         holder: Option<i32>,
     },
     /// The cluster's folder contains something else.
@@ -37,13 +35,13 @@ pub enum Error {
         /// Folder.
         path: PathBuf,
     },
-    /// Another error, which its message describes.
+    /// Any other error, described by its message.
     #[error("{0}")]
     Other(String),
 }
 
 impl Error {
-    /// Adds the action and the path to an I/O error, for `map_err`.
+    /// Adds the action and path to an I/O error, for `map_err`.
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |error| Self::Other(format!("cannot {action} {}: {error}", path.display()))

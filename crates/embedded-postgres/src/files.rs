@@ -1,4 +1,4 @@
-//! Files in a folder of another user, who can plant links. Root must not write through them.
+//! Files in a folder owned by another user, who can plant links. Root must not write through them.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -9,15 +9,15 @@ use std::{
 
 use nix::{fcntl::OFlag, unistd::geteuid};
 
-/// Size from which the server's log is copied and emptied, in bytes.
+/// Size above which the server's log is copied and emptied, in bytes.
 const LARGEST_LOG: u64 = 8 << 20;
-/// Size of the log's end in an error message, in bytes.
+/// Maximum size of the log excerpt in an error message, in bytes.
 const TAIL_BYTES: u64 = 8 << 10;
 const TAIL_LINES: usize = 15;
 
-/// Opens a regular file with one name, of this process's user or of `owner`. Does not follow links.
+/// Opens a regular file without extra hard links, owned by this process's user or `owner`. Does not follow links.
 pub(crate) fn open(path: &Path, options: &mut OpenOptions, owner: u32) -> io::Result<File> {
-    // Opening a pipe must not block.
+    // Without `O_NONBLOCK`, opening a pipe would block.
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let file = options.custom_flags(flags.bits()).open(path)?;
     let meta = file.metadata()?;
@@ -33,7 +33,7 @@ pub(crate) fn open(path: &Path, options: &mut OpenOptions, owner: u32) -> io::Re
     Err(io::Error::other(format!("{reason}: remove it")))
 }
 
-/// Creates a file. Removes an existing one first, so that nothing is written through a link.
+/// Creates a file. Removes an existing one first, to avoid writing through a link.
 pub(crate) fn replace(path: &Path, mode: u32) -> io::Result<File> {
     remove(path)?;
     OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
@@ -44,7 +44,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path).or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-/// Opens the server's log to append to it. Empties a large log first.
+/// Opens the server's log for appending. Empties a large log first.
 pub(crate) fn open_log(path: &Path, owner: u32) -> io::Result<File> {
     bound_log(path, owner)?;
     open(path, OpenOptions::new().append(true).create(true).mode(0o600), owner)
@@ -52,7 +52,7 @@ pub(crate) fn open_log(path: &Path, owner: u32) -> io::Result<File> {
 
 /// Keeps the log from filling the disk.
 ///
-/// A running server continues to write to the emptied file. Lines that it writes during the copy can be lost.
+/// A running server keeps writing to the emptied file. Lines written during the copy can be lost.
 pub(crate) fn bound_log(path: &Path, owner: u32) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok_and(|meta| meta.len() > LARGEST_LOG) {
         let mut log = open(path, OpenOptions::new().read(true).write(true), owner)?;
@@ -62,7 +62,7 @@ pub(crate) fn bound_log(path: &Path, owner: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the last lines of the log after its first `from` bytes.
+/// Returns the last lines of the log, skipping its first `from` bytes.
 pub(crate) fn tail_of_log(path: &Path, from: u64, owner: u32) -> String {
     let read = || -> io::Result<Vec<u8>> {
         let mut file = open(path, OpenOptions::new().read(true), owner)?;
@@ -72,7 +72,7 @@ pub(crate) fn tail_of_log(path: &Path, from: u64, owner: u32) -> String {
         file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let bytes = read().unwrap_or_else(|error| format!("(the log cannot be read: {error})").into_bytes());
+    let bytes = read().unwrap_or_else(|error| format!("(cannot read the log: {error})").into_bytes());
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")

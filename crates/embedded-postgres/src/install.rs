@@ -1,4 +1,4 @@
-//! Search for the `PostgreSQL` server programs on this machine.
+//! Finds the `PostgreSQL` server programs on this machine.
 
 use std::{
     env, fs,
@@ -17,14 +17,14 @@ use crate::{
 const OLDEST_MAJOR: u32 = 15;
 /// Environment variable with the folder of the server programs.
 const BIN_DIR_VARIABLE: &str = "COMPLIANCE_POSTGRES_BIN";
-/// Timeout of `postgres --version`, which takes milliseconds.
+/// Timeout for `postgres --version`, which takes milliseconds.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A folder with the programs `postgres`, `initdb` and `pg_ctl` of one version.
+/// A folder with `postgres`, `initdb` and `pg_ctl` of one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Installation {
-    /// Folder of the programs.
+    /// Folder with the programs.
     pub bin_dir: PathBuf,
     /// Major version, such as 17.
     pub major: u32,
@@ -33,16 +33,14 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// Returns the path of a program such as `pg_dump`.
-    ///
-    /// The program may be missing.
+    /// Returns the path of a program such as `pg_dump`, which may not exist.
     pub fn program(&self, name: &str) -> PathBuf {
         self.bin_dir.join(name)
     }
 
-    /// Finds the server programs, of the version `major` if it is given.
+    /// Finds the server programs, of version `major` if given.
     ///
-    /// Searches the folder in `COMPLIANCE_POSTGRES_BIN`, or without it `PATH` and the folders of packages, newest first.
+    /// Searches the folder in `COMPLIANCE_POSTGRES_BIN` if set. Otherwise, searches `PATH` and package folders, newest version first.
     pub async fn find(major: Option<u32>) -> Result<Self, Error> {
         let dirs = match env::var_os(BIN_DIR_VARIABLE).filter(|dir| !dir.is_empty()) {
             Some(dir) => vec![dir.into()],
@@ -65,7 +63,7 @@ impl Installation {
             Some(wanted) => (format!("{wanted}, which created the database,"), wanted, migrate),
         };
         Err(Error::Other(format!(
-            "there is no {missing} on this machine. Install {wanted} (Debian, Ubuntu: `apt-get install postgresql`; \
+            "found no {missing} on this machine. Install {wanted} (Debian, Ubuntu: `apt-get install postgresql`; \
              Fedora, RHEL: `dnf install postgresql-server`; Alpine: `apk add postgresql`; Arch: `pacman -S postgresql`; \
              macOS: `brew install postgresql@17`), set {BIN_DIR_VARIABLE} to the folder that holds `postgres`, \
              `initdb` and `pg_ctl`, {migrate}or give the address of a running server with --database-url. Looked in: {}",
@@ -92,7 +90,7 @@ impl Installation {
     }
 }
 
-/// Parses `15.13` and 15 from `postgres (PostgreSQL) 15.13 (Debian 15.13-1)`; a beta is `18beta1`.
+/// Parses `15.13` and 15 from `postgres (PostgreSQL) 15.13 (Debian 15.13-1)`. Beta versions look like `18beta1`.
 fn parse_version(text: &str) -> Option<(String, u32)> {
     let version = text.split("(PostgreSQL)").nth(1)?.split_whitespace().next()?;
     let digits: String = version.chars().take_while(char::is_ascii_digit).collect();
@@ -102,7 +100,7 @@ fn parse_version(text: &str) -> Option<(String, u32)> {
 /// Returns the folders to search, in order of preference.
 fn candidates() -> Vec<PathBuf> {
     let mut dirs: Vec<PathBuf> = env::split_paths(&env::var_os("PATH").unwrap_or_default())
-        // `PATH` often has only a link. The programs of one version are next to its target.
+        // `PATH` often has only a link. All programs of that version are next to the link's target.
         .filter_map(|dir| Some(fs::canonicalize(dir.join("postgres")).ok()?.parent()?.to_owned()))
         .collect();
     for (parent, prefix) in [
@@ -114,7 +112,7 @@ fn candidates() -> Vec<PathBuf> {
         dirs.extend(versioned(parent, prefix));
     }
     dirs.push(PathBuf::from("/usr/local/pgsql/bin"));
-    // An error message need not list folders without any of the programs.
+    // Keeps folders without any of the programs out of error messages.
     dirs.retain(|dir| is_program(&dir.join("postgres")) || is_program(&dir.join("initdb")));
     dirs
 }
@@ -145,7 +143,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_programs_of_this_machine_are_found() {
+    async fn installed_server_programs_are_found() {
         let found = Installation::find(None).await.unwrap();
         assert!(found.major >= OLDEST_MAJOR);
         assert!(is_program(&found.program("initdb")) && is_program(&found.program("postgres")));
@@ -153,13 +151,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn folders_without_server_programs_are_refused() {
+    async fn folders_without_server_programs_are_rejected() {
         let reason = Installation::examine(Path::new("/nonexistent")).await.unwrap_err();
         assert!(reason.contains("no program `postgres`"), "{reason}");
     }
 
     #[tokio::test]
-    async fn a_missing_version_names_what_to_install() {
+    async fn missing_version_error_suggests_packages() {
         let error = Installation::find(Some(9_999)).await.unwrap_err().to_string();
         assert!(error.contains("apt-get install postgresql") && error.contains("brew install"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! The files and folders of a cluster, the socket's folder, and the lock of the data folder.
+//! The cluster's files and folders, the socket's folder, and the data folder's lock.
 
 use std::{
     ffi::OsStr,
@@ -29,12 +29,12 @@ use crate::{
 /// Name of the cluster's folder inside the data folder.
 pub(crate) const CLUSTER: &str = "postgres";
 
-/// The server's file with its process ID.
+/// Server file with its process ID.
 const SERVER_FILE: &str = "postmaster.pid";
-/// A process ID that no process has.
+/// Process ID that no process can have.
 const NO_PID: i32 = i32::MAX;
 
-/// Longest path of a socket: 107 bytes on Linux, 103 on macOS and the BSDs.
+/// Maximum length of a socket path, in bytes: 107 on Linux, 103 on macOS and the BSDs.
 const LONGEST_SOCKET_PATH: usize = 103;
 
 /// Paths in a data folder.
@@ -47,20 +47,20 @@ pub(crate) struct Layout {
     pub(crate) ident: PathBuf,
 }
 
-/// Lock of a data folder, until this is dropped.
+/// Lock on a data folder, released on drop.
 #[derive(Debug)]
 pub(crate) struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A process that another thread starts has a copy of the descriptor until it runs its program. Closing the file keeps the lock
-        // until then, but unlocking releases it for all copies.
+        // A child process that another thread is starting shares the descriptor until it runs its program. Closing the file would keep the lock until
+        // then. Unlocking releases it immediately.
         let _ = self.0.unlock();
     }
 }
 
 impl Layout {
-    /// Returns the paths in an existing folder. Resolves links, so that a folder has one path.
+    /// Returns the paths in an existing folder. Resolves links to give each folder a single path.
     pub(crate) fn of(data_dir: &Path) -> Result<Self, Error> {
         let data_dir = fs::canonicalize(data_dir).map_err(Error::io("open the data folder", data_dir))?;
         Ok(Self {
@@ -74,7 +74,7 @@ impl Layout {
 
     /// Like [`Layout::of`], but creates a missing folder and lets the database's user reach it.
     pub(crate) fn create(data_dir: &Path) -> Result<(Self, Account), Error> {
-        // Checked before anything is created.
+        // Check before creating anything.
         check_data_dir(data_dir)?;
         if let Some(parent) = data_dir.parent() {
             fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
@@ -87,7 +87,7 @@ impl Layout {
         Ok((layout, account))
     }
 
-    /// Takes the lock, which allows one process to run the cluster. Waits for it up to `timeout`.
+    /// Takes the lock, so that only one process runs the cluster. Waits up to `timeout`.
     pub(crate) async fn acquire(&self, account: &Account, timeout: Duration) -> Result<Lock, Error> {
         let deadline = Instant::now() + timeout;
         let path = self.data_dir.join("postgres.lock");
@@ -107,7 +107,7 @@ impl Layout {
             }
         }
         let mut lock = Lock(file);
-        // The error message of a second process shows this ID.
+        // A second process shows this ID in its error message.
         (lock.0.set_len(0))
             .and_then(|()| writeln!(lock.0, "{}", std::process::id()))
             .map_err(Error::io("write", &path))?;
@@ -122,13 +122,14 @@ impl Layout {
         (is_postgres(&line) && line.split(|byte| *byte == 0).any(|argument| argument == name.as_bytes())).then_some(pid)
     }
 
-    /// Removes what prevents a start after a crash: PostgreSQL would not start if the process ID of the killed server now belongs to another
-    /// program of its user.
+    /// Removes files that would prevent a start after a crash.
+    ///
+    /// PostgreSQL does not start if the killed server's process ID now belongs to another program of the same user.
     pub(crate) fn clear(&self, account: &Account, socket: &Path) -> Result<(), Error> {
         let text = self.server_file().unwrap_or_default();
         let pid = pid_of(&text);
         if let Some(pid) = pid.filter(|pid| command_line(*pid).is_none_or(|line| is_postgres(&line))) {
-            // Without `/proc`, the process can have ended, or be another program. PostgreSQL reports a server.
+            // Without `/proc`, the process may have ended, or be another program. PostgreSQL detects a running server.
             let is_known = command_line(pid).is_some();
             return if is_known { Err(Error::InUse { path: self.cluster.clone(), holder: Some(pid) }) } else { Ok(()) };
         }
@@ -137,15 +138,15 @@ impl Layout {
             files::remove(path).map_err(Error::io("remove", path))?;
         }
         let Some((_, others)) = text.split_once('\n').filter(|_| pid.is_some()) else { return Ok(()) };
-        // The other lines tell PostgreSQL whether processes of the killed server still use its memory.
+        // The other lines tell PostgreSQL whether the killed server's processes still use its memory.
         let written = files::replace(&path, 0o600).and_then(|mut file| write!(file, "{NO_PID}\n{others}"));
         written.map_err(Error::io("write", &path))?;
         account.chown(&path)
     }
 
-    /// Returns the content of the server's file.
+    /// Returns the contents of the server's file.
     fn server_file(&self) -> Option<String> {
-        // The database's user could replace the file by a link or a pipe.
+        // The database's user could replace the file with a link or a pipe.
         let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
         let mut options = OpenOptions::new();
         let file = options.read(true).custom_flags(flags.bits()).open(self.cluster.join(SERVER_FILE)).ok()?;
@@ -156,26 +157,26 @@ impl Layout {
 
     /// Returns a name that is unique on this machine, even among containers with the same path.
     pub(crate) fn cluster_name(&self) -> Result<String, Error> {
-        let meta = fs::metadata(&self.cluster).map_err(Error::io("look at", &self.cluster))?;
+        let meta = fs::metadata(&self.cluster).map_err(Error::io("inspect", &self.cluster))?;
         Ok(format!("compliance-{:x}-{:x}", meta.dev(), meta.ino()))
     }
 
     /// Returns the folder of the server's socket.
     ///
-    /// It is the cluster's folder, or one in `/tmp` if the socket's path is too long or has unusual characters.
+    /// This is the cluster's folder, or one in `/tmp` if the socket path is too long or has unusual characters.
     pub(crate) fn socket_dir(&self, cluster_name: &str) -> PathBuf {
         if fits(&self.cluster) { self.cluster.clone() } else { Path::new("/tmp").join(cluster_name) }
     }
 
-    /// Creates the folder of the server's socket, accessible to its owner only.
+    /// Creates the socket's folder, accessible only to its owner.
     pub(crate) fn create_socket_dir(&self, account: &Account, cluster_name: &str) -> Result<PathBuf, Error> {
         let dir = self.socket_dir(cluster_name);
         if dir == self.cluster {
             return Ok(dir);
         }
         DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(Error::io("create", &dir))?;
-        // Anybody can create folders in `/tmp`, so an existing one is checked.
-        let meta = fs::symlink_metadata(&dir).map_err(Error::io("look at", &dir))?;
+        // Anyone can create folders in `/tmp`, so check an existing one.
+        let meta = fs::symlink_metadata(&dir).map_err(Error::io("inspect", &dir))?;
         let ours = meta.uid() == account.uid || (account.switched && meta.uid() == 0);
         if !meta.is_dir() || !ours || meta.mode() & 0o077 != 0 {
             let reason = io::Error::other("it belongs to another user or is accessible to others; remove it");
@@ -186,9 +187,9 @@ impl Layout {
     }
 }
 
-/// Checks whether a folder can contain a cluster. Changes nothing. The folder may be missing.
+/// Checks whether a folder, existing or not, can contain a cluster. Changes nothing.
 ///
-/// Fails with [`Error::NotPassable`] if the database's user cannot reach it. Also fails if its cluster belongs to another user.
+/// Fails with [`Error::NotPassable`] if the database's user cannot reach the folder. Also fails if the folder's cluster belongs to another user.
 pub fn check_data_dir(data_dir: impl AsRef<Path>) -> Result<(), Error> {
     let data_dir = data_dir.as_ref();
     let data_dir = path::absolute(data_dir).map_err(Error::io("find", data_dir))?;
@@ -197,7 +198,7 @@ pub fn check_data_dir(data_dir: impl AsRef<Path>) -> Result<(), Error> {
     let existing = fs::canonicalize(&existing).map_err(Error::io("find", &existing))?;
     access(&existing, AccessFlags::W_OK | AccessFlags::X_OK)
         .map_err(|error| Error::io("write to", &existing)(error.into()))?;
-    // The start of the cluster lets the user enter the data folder itself.
+    // Starting the cluster lets the user enter the data folder itself.
     let granted = data_dir.is_dir() && fs::metadata(&existing).is_ok_and(|meta| grantable(&meta));
     match account.check_reachable(&existing) {
         Err(Error::NotPassable { dir, .. }) if dir == existing && granted => Ok(()),
@@ -207,9 +208,9 @@ pub fn check_data_dir(data_dir: impl AsRef<Path>) -> Result<(), Error> {
 
 /// Returns whether a folder visibly contains a PostgreSQL cluster.
 ///
-/// A folder that the caller cannot read may contain one.
+/// Returns true for a folder that the caller cannot read.
 pub fn has_cluster(data_dir: impl AsRef<Path>) -> bool {
-    // A folder that the caller cannot look into may contain one. The code that uses it reports the error.
+    // An unreadable folder may contain a cluster. The code that uses the folder reports the error.
     let version = data_dir.as_ref().join(CLUSTER).join("PG_VERSION");
     fs::symlink_metadata(version).map_or_else(|error| error.kind() != io::ErrorKind::NotFound, |_| true)
 }
@@ -218,7 +219,7 @@ fn pid_of(server_file: &str) -> Option<i32> {
     server_file.lines().next()?.trim().parse().ok().filter(|pid| *pid > 0)
 }
 
-/// Returns the command line of a process, with a NUL after each argument. Empty if the process has ended; `None` without `/proc`.
+/// Returns a process's command line, with a NUL after each argument. Empty if the process has ended, `None` without `/proc`.
 fn command_line(pid: i32) -> Option<Vec<u8>> {
     let line = fs::read(format!("/proc/{pid}/cmdline"));
     Path::new("/proc/self/cmdline").exists().then(|| line.unwrap_or_default())
@@ -229,12 +230,12 @@ fn is_postgres(command_line: &[u8]) -> bool {
     Path::new(OsStr::from_bytes(program)).file_name().is_some_and(|name| name == "postgres")
 }
 
-/// Returns the socket's file in `dir`.
+/// Returns the socket file's path in `dir`.
 pub(crate) fn socket_file(dir: &Path) -> PathBuf {
     dir.join(format!(".s.PGSQL.{PORT}"))
 }
 
-/// Returns whether `dir` can contain the socket: its path is short and needs no quotes in the server's list of folders.
+/// Returns whether `dir` can contain the socket. Its path must be short, and need no quotes in the server's list of folders.
 fn fits(dir: &Path) -> bool {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+@=~".contains(byte);
     socket_file(dir).as_os_str().len() <= LONGEST_SOCKET_PATH && dir.as_os_str().as_bytes().iter().all(plain)
@@ -245,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_and_unusual_paths_cannot_have_a_socket() {
+    fn sockets_do_not_fit_long_or_unusual_paths() {
         assert!(fits(Path::new("/var/lib/compliance/postgres")));
         assert!(!fits(Path::new("/var/lib/with, comma/postgres")));
         assert!(!fits(Path::new(&format!("/{}", "x".repeat(95)))));

@@ -1,23 +1,24 @@
-//! A private `PostgreSQL` cluster in a data folder: created, started and stopped with `initdb` and `pg_ctl`.
+//! A private `PostgreSQL` cluster in a data folder, managed with `initdb` and `pg_ctl`.
 //!
-//! It uses the server programs installed on the machine ([`Installation`]), and listens only on a Unix socket in a private folder. There is
-//! no password: the server asks the kernel for the caller (`peer`), and accepts root and the user that runs the service. If root runs the
-//! service, the database runs as another user. The server does not accept that user, because it may have other processes. That user can own
-//! the data folder, so root follows no links there.
+//! The cluster uses the server programs installed on the machine ([`Installation`]), and listens only on a Unix socket in a private folder. It has no
+//! password. Instead, the server asks the kernel for the caller (`peer`), and accepts root and the user that runs the service.
 //!
-//! `docs/operations/data-folder.md` describes the files of the data folder.
+//! If root runs the service, the database runs as another user. The server rejects that user, because it may have other processes. The user can own
+//! the data folder, so root does not follow links there.
 //!
-//! [`OWNER_ROLE`] owns the service's databases, [`SERVICE_ROLE`] owns nothing, and neither is a superuser; [`ADMIN_ROLE`] is.
+//! `docs/operations/data-folder.md` describes the data folder's files.
+//!
+//! [`OWNER_ROLE`] owns the service's databases. [`SERVICE_ROLE`] owns nothing. Only [`ADMIN_ROLE`] is a superuser.
 //!
 //! # Failures
 //!
-//! - The service is killed, and its database keeps running: the next start stops it and starts it again.
-//! - The database is killed: a supervised cluster starts it again, and `PostgreSQL` recovers what was committed.
-//! - The process ID in `postmaster.pid` belongs to no process or to another program: the file is removed.
-//! - `initdb` was interrupted: only a complete cluster gets the final name, so it is created again.
-//! - All processes of the service get `SIGTERM` together: the server keeps its connections until the service closes them, but accepts no new
+//! - If the service is killed, its database keeps running. The next start stops and restarts it.
+//! - If the database is killed, a supervised cluster restarts it, and `PostgreSQL` recovers all committed data.
+//! - If the process ID in `postmaster.pid` belongs to no process or to another program, the next start removes the file.
+//! - If `initdb` is interrupted, the next start creates the cluster again. Only a complete cluster gets the final name.
+//! - If all processes of the service get `SIGTERM` together, the server keeps existing connections until the service closes them, but accepts no new
 //!   ones. Signal only the service instead (`KillMode=mixed` in systemd).
-//! - A second service starts on the same data folder: it fails, and names the process ID of the first.
+//! - If a second service starts on the same data folder, it fails and reports the process ID of the first.
 
 mod cluster;
 mod endpoint;

@@ -1,4 +1,4 @@
-//! Options of a cluster, and the settings of its server, which are flags at each start.
+//! Cluster options, and the server settings passed as flags at each start.
 
 use std::{
     ffi::OsString,
@@ -11,51 +11,51 @@ use crate::{
     layout::{Layout, check_data_dir},
 };
 
-/// Settings of every cluster that differ from the server's defaults.
+/// Settings that differ from the server's defaults in every cluster.
 const FIXED: [(&str, &str); 13] = [
     ("work_mem", "16MB"),
-    // A bulk write logs megabytes before its commit. Without this, the next commit of another client flushes them.
+    // A bulk write logs megabytes before its commit. With the default, another client's next commit would flush them.
     ("wal_writer_delay", "10ms"),
     ("max_wal_size", "4GB"),
-    // A bulk write needs a new log file twice a second, and every commit waits for it: 14 ms for a file of zeros, 1 ms for a sparse file.
-    // Files that are used again cost nothing.
+    // A bulk write needs a new log file twice a second, and every commit waits for it: 14 ms for a zeroed file, 1 ms for a sparse file.
+    // Reused files cost nothing.
     ("wal_init_zero", "off"),
     ("min_wal_size", "1GB"),
     ("checkpoint_timeout", "15min"),
     ("random_page_cost", "1.1"),
-    // Statements are short, so compilation and parallel workers cost more than they save. Parallel workers also need more /dev/shm than
-    // containers have.
+    // Statements are short, so JIT compilation and parallel workers cost more than they save. Parallel workers also need more /dev/shm
+    // than containers have.
     ("jit", "off"),
     ("max_parallel_workers_per_gather", "0"),
     ("timezone", "UTC"),
     ("log_timezone", "UTC"),
-    // Some distributions enable it.
+    // Some distributions enable this setting.
     ("logging_collector", "off"),
-    // Details contain values of rows.
+    // Error details contain row values.
     ("log_error_verbosity", "terse"),
 ];
 
 /// Options of a cluster.
 #[derive(Debug, Clone)]
 pub struct ClusterOptions {
-    /// Folder of all files. It is created if it is missing.
+    /// Folder for all files. Created if missing.
     pub data_dir: PathBuf,
-    /// Size of the server's cache, in MiB. Memory is allocated when it is used.
+    /// Server cache size, in MiB. The server allocates memory on use.
     pub shared_buffers_mib: u32,
     /// Maximum number of connections. Three are reserved for [`ADMIN_ROLE`](crate::ADMIN_ROLE).
     pub max_connections: u32,
-    /// Whether each commit is flushed to disk. Otherwise a power failure can destroy the cluster.
+    /// Whether each commit is flushed to disk. Without this, a power failure can destroy the cluster.
     pub durable: bool,
     /// How long to wait for another process to release the data folder.
     pub lock_timeout: Duration,
-    /// Whether a server that ends is restarted.
+    /// Whether to restart a server that ends.
     pub supervise: bool,
-    /// Whether the data folder is removed when the cluster stops.
+    /// Whether to remove the data folder when the cluster stops.
     pub remove_on_stop: bool,
 }
 
 impl ClusterOptions {
-    /// Returns options of a durable, supervised cluster for a service.
+    /// Returns options for a service's durable, supervised cluster.
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         Self {
             data_dir: data_dir.into(),
@@ -68,10 +68,10 @@ impl ClusterOptions {
         }
     }
 
-    /// Returns options for tests: a temporary folder, not durable, a small cache.
+    /// Returns options for tests: a temporary folder, no durability and a small cache.
     pub fn temporary() -> Self {
         let base = std::env::temp_dir();
-        // The database's user may have no access to the temporary folder of root.
+        // The database's user may lack access to root's temporary folder.
         let base = if check_data_dir(&base).is_ok() { base } else { PathBuf::from("/tmp") };
         let data_dir = base.join(format!("compliance-test-{:016x}", rand::random::<u64>()));
         Self { shared_buffers_mib: 64, durable: false, remove_on_stop: true, ..Self::new(data_dir) }
@@ -80,7 +80,7 @@ impl ClusterOptions {
     /// Returns the arguments of `postgres`.
     pub(crate) fn arguments(&self, layout: &Layout, socket_dir: &Path, cluster_name: &str) -> Vec<OsString> {
         let mut arguments = vec![OsString::from("-D"), layout.cluster.clone().into()];
-        // Outside of the cluster's folder, where the database's user cannot change who may connect.
+        // These files are outside the cluster's folder, where the database's user cannot change the access rules.
         for (name, path) in [("hba_file", &layout.hba), ("ident_file", &layout.ident)] {
             let mut setting = OsString::from(format!("{name}="));
             setting.push(path);
@@ -109,7 +109,7 @@ impl ClusterOptions {
         // Systems without read-ahead accept only 0.
         if cfg!(target_os = "linux") {
             set("effective_io_concurrency", "200");
-            // Recovery after a crash begins with a flush of all files: with this, one call for all of them.
+            // Crash recovery begins by flushing all files. This method flushes them with a single call.
             set("recovery_init_sync_method", "syncfs");
         }
         arguments

@@ -1,4 +1,4 @@
-//! Preparation of a start: finds the programs, creates a missing cluster, and writes who may connect.
+//! Prepares a start: finds the programs, creates a missing cluster, and writes the access rules.
 
 use std::{
     ffi::OsString,
@@ -21,22 +21,22 @@ use crate::{
     user::Account,
 };
 
-/// Timeout of `initdb`, which takes seconds, and longer to flush its 40 MB to a slow disk.
+/// Timeout for `initdb`. It usually takes seconds, but flushing its 40 MB to a slow disk takes longer.
 const INITDB_TIMEOUT: Duration = Duration::from_mins(3);
 
-/// Parameters to start and restart the server.
+/// Everything needed to start and restart the server.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) layout: Layout,
     pub(crate) account: Account,
     pub(crate) installation: Installation,
     pub(crate) endpoint: Endpoint,
-    /// Arguments of the server.
+    /// Server arguments.
     pub(crate) arguments: Vec<OsString>,
 }
 
 impl Context {
-    /// Finds the programs, locks the data folder, and creates a missing cluster, which takes seconds.
+    /// Finds the programs, locks the data folder, and creates a missing cluster.
     pub(crate) async fn prepare(options: &ClusterOptions) -> Result<(Self, Lock), Error> {
         let (layout, account) = Layout::create(&options.data_dir)?;
         let lock = layout.acquire(&account, options.lock_timeout).await?;
@@ -60,7 +60,7 @@ impl Context {
     }
 }
 
-/// Returns the major version of an existing cluster. Fails if the folder contains something else.
+/// Returns an existing cluster's major version. Fails if the folder contains something else.
 fn existing_major(layout: &Layout) -> Result<Option<u32>, Error> {
     let cluster = &layout.cluster;
     let is_empty = match fs::read_dir(cluster) {
@@ -75,9 +75,9 @@ fn existing_major(layout: &Layout) -> Result<Option<u32>, Error> {
     version.map(Some).ok_or_else(|| Error::NotACluster { path: cluster.clone() })
 }
 
-/// Creates the cluster under a temporary name, and renames it when it is complete.
+/// Creates the cluster under a temporary name and renames it once complete.
 async fn create(layout: &Layout, installation: &Installation, account: &Account, durable: bool) -> Result<(), Error> {
-    // Each attempt has a new name, because an `initdb` whose parent was killed may still write to its folder.
+    // Each attempt uses a new name, because an `initdb` whose parent was killed may still be writing to its folder.
     let new = layout.data_dir.join(format!("{CLUSTER}.new-{:08x}", rand::random::<u32>()));
     DirBuilder::new().mode(0o700).create(&new).map_err(Error::io("create", &new))?;
     account.chown(&new)?;
@@ -91,18 +91,18 @@ async fn create(layout: &Layout, installation: &Installation, account: &Account,
     let output = run(command, INITDB_TIMEOUT).await.map_err(account.cannot_run(&program))?;
     if !output.status.success() {
         let (path, printed) = (new.display(), text(&output));
-        return Err(Error::Other(format!("initdb could not create a database in {path}: {printed}")));
+        return Err(Error::Other(format!("initdb failed to create a database in {path}: {printed}")));
     }
     fs::rename(&new, &layout.cluster).map_err(Error::io("move the new database to", &layout.cluster))?;
     if durable {
-        // A crash of the machine could undo a rename that was not flushed.
+        // A machine crash could undo an unflushed rename.
         let synced = File::open(&layout.data_dir).and_then(|dir| dir.sync_all());
         synced.map_err(Error::io("flush", &layout.data_dir))?;
     }
     Ok(())
 }
 
-/// Removes incomplete clusters of interrupted starts. Errors do not matter, because their names are not used again.
+/// Removes incomplete clusters of interrupted starts. Ignores errors, because new attempts use new names.
 fn remove_incomplete(layout: &Layout) {
     let prefix = format!("{CLUSTER}.new-");
     for entry in fs::read_dir(&layout.data_dir).into_iter().flatten().flatten() {
@@ -112,37 +112,37 @@ fn remove_incomplete(layout: &Layout) {
     }
 }
 
-/// Checks that the cluster is a folder of the database's user. If root restored a backup, it belongs to root.
+/// Checks that the cluster is a folder owned by the database's user. A backup restored by root belongs to root.
 fn check_owner(layout: &Layout, account: &Account) -> Result<(), Error> {
     let cluster = &layout.cluster;
-    let meta = fs::symlink_metadata(cluster).map_err(Error::io("look at", cluster))?;
+    let meta = fs::symlink_metadata(cluster).map_err(Error::io("inspect", cluster))?;
     if !meta.is_dir() {
         return Err(Error::NotACluster { path: cluster.clone() });
     }
     if meta.uid() != account.uid {
         let (user, path) = (&account.name, cluster.display());
         return Err(Error::Other(format!(
-            "the database in {path} belongs to root, and PostgreSQL does not run as root: `chown -R {user} {path}`"
+            "the database in {path} belongs to root, but PostgreSQL does not run as root: run `chown -R {user} {path}`"
         )));
     }
     Ok(())
 }
 
-/// Writes who may connect. Each start does so.
+/// Writes the access rules. Each start rewrites them.
 fn write_access_rules(layout: &Layout) -> Result<(), Error> {
     let hba = "# Written by the service at each start. Unix socket only; the kernel identifies the caller.\n\
                local all all peer map=compliance\n";
     let caller = User::from_uid(geteuid()).ok().flatten().map_or_else(|| "root".to_owned(), |user| user.name);
-    // The database's user is not accepted unless it runs the service, because it can have other processes.
+    // The database's user is rejected unless it runs the service, because it can have other processes.
     let mut users = vec!["root", &caller];
     users.dedup();
     let roles = [ADMIN_ROLE, OWNER_ROLE, SERVICE_ROLE];
     let lines = users.iter().flat_map(|user| roles.map(|role| format!("compliance \"{user}\" {role}\n")));
     let ident = format!("# Written by the service at each start.\n{}", lines.collect::<String>());
-    // After a crash, the next start writes both files again.
+    // If a crash interrupts this, the next start rewrites both files.
     for (path, text) in [(&layout.hba, hba), (&layout.ident, &ident)] {
         let written = files::replace(path, 0o644).and_then(|mut file| {
-            // The database's user must be able to read it, whatever the process's umask is.
+            // The database's user needs read access, whatever the umask.
             file.set_permissions(Permissions::from_mode(0o644))?;
             file.write_all(text.as_bytes())
         });

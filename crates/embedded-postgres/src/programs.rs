@@ -1,4 +1,4 @@
-//! Short programs, such as `initdb`.
+//! Runs short-lived programs, such as `initdb`.
 
 use std::{
     io,
@@ -8,16 +8,16 @@ use std::{
 
 use tokio::time::timeout;
 
-/// Runs a command and returns its status and output. Kills it after `limit`, with an error of kind `TimedOut`.
+/// Runs a command and returns its status and output. Kills it after `limit` and returns a `TimedOut` error.
 pub(crate) async fn run(command: Command, limit: Duration) -> io::Result<Output> {
     let mut command = tokio::process::Command::from(command);
     let output = command.stdin(Stdio::null()).kill_on_drop(true).output();
     timeout(limit, output).await.unwrap_or_else(|_| {
-        Err(io::Error::new(io::ErrorKind::TimedOut, format!("it did not end within {} s", limit.as_secs())))
+        Err(io::Error::new(io::ErrorKind::TimedOut, format!("it did not finish within {} s", limit.as_secs())))
     })
 }
 
-/// Returns standard output and then standard error, as text.
+/// Returns standard output followed by standard error, as text.
 pub(crate) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).trim().to_owned()
 }

@@ -1,4 +1,4 @@
-//! The server: started and stopped with `pg_ctl`, and started again when it has ended.
+//! Starts and stops the server with `pg_ctl`, and restarts it after it ends.
 
 use std::{
     ffi::OsString,
@@ -22,20 +22,19 @@ use crate::{
     programs::{run, text},
 };
 
-/// Timeout of a start in seconds. The server recovers first if it has crashed, and the next start would begin the recovery again.
+/// Timeout for a start, in seconds. It includes crash recovery, which would begin again at the next start.
 const START_SECONDS: &str = "600";
-/// Timeout of a shutdown in seconds. A fast shutdown flushes data.
+/// Timeout for a shutdown, in seconds. A fast shutdown flushes data.
 const STOP_SECONDS: &str = "60";
-/// After a server was killed, its children keep its memory until they notice it. One that executes a statement notices only that its client
-/// has left, in at most a second.
+/// Maximum number of start attempts. A killed server's children keep its memory until they notice, which takes up to a second while a statement runs.
 const START_TRIES: u32 = 10;
 /// Pause between these attempts.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// How often the server and the size of its log are checked.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
-/// Size of a file of the write-ahead log, in bytes.
+/// Free space below which the disk counts as full, in bytes: the size of one write-ahead log file.
 const LEAST_SPACE: u64 = 16 << 20;
-/// Longest pause after failed restarts.
+/// Maximum pause after failed restarts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 impl Context {
@@ -44,7 +43,7 @@ impl Context {
         self.layout.server_pid()
     }
 
-    /// Starts the server and returns once it answers. Stops a server that outlived its service first.
+    /// Starts the server and returns once it responds. First stops a server left by a killed service.
     pub(crate) async fn start(&self) -> Result<(), Error> {
         let begin = Instant::now();
         self.clear().await?;
@@ -73,7 +72,7 @@ impl Context {
         let log_length = output.metadata().map_or(0, |meta| meta.len());
         let errors = output.try_clone().map_err(Error::io("open", log))?;
         let mut command = self.pg_ctl("start");
-        // The server gets the log as its output. With `-l`, its user could make `pg_ctl` write elsewhere.
+        // The server inherits the log as its output. With `-l`, its user could make `pg_ctl` write elsewhere.
         command.args(["-t", START_SECONDS, "-o"]).arg(quoted(&self.arguments)).stdout(output).stderr(errors);
         let program = self.installation.program("pg_ctl");
         let status =
@@ -81,13 +80,13 @@ impl Context {
         if status.success() {
             return Ok(());
         }
-        // After a timeout, it may still start.
+        // After a timeout, the server may still start.
         self.stop(&["immediate"]).await?;
         let (tail, log) = (files::tail_of_log(log, log_length, self.account.uid), log.display());
         Err(Error::Other(format!("PostgreSQL could not start; the end of {log}:\n{tail}")))
     }
 
-    /// Stops the server of an earlier run, and removes what it left.
+    /// Stops the server of an earlier run and removes its leftover files.
     async fn clear(&self) -> Result<(), Error> {
         if let Some(pid) = self.server_pid() {
             tracing::info!(pid, "stopping the database of an earlier run");
@@ -96,7 +95,7 @@ impl Context {
         self.layout.clear(&self.account, &socket_file(self.endpoint.socket_dir()))
     }
 
-    /// Stops the server: with the first of these modes, and if it still runs, with the next one.
+    /// Stops the server, trying each of these shutdown modes until it has ended.
     pub(crate) async fn stop(&self, modes: &[&str]) -> Result<(), Error> {
         let mut said = String::new();
         for mode in modes {
@@ -109,7 +108,7 @@ impl Context {
         }
         match self.server_pid() {
             None => Ok(()),
-            Some(pid) => Err(Error::Other(format!("the database (process {pid}) cannot be stopped: {said}"))),
+            Some(pid) => Err(Error::Other(format!("cannot stop the database (process {pid}): {said}"))),
         }
     }
 
@@ -122,13 +121,13 @@ impl Context {
 
     fn pg_ctl(&self, action: &str) -> Command {
         let mut command = self.account.command(&self.installation.program("pg_ctl"));
-        // `pg_ctl` passes the value of `-D` to a shell, in double quotes.
+        // `pg_ctl` passes the value of `-D` to a shell in double quotes.
         command.args([action, "-s", "-w"]).env("PGDATA", &self.layout.cluster);
         command
     }
 }
 
-/// Quotes arguments for the shell of `pg_ctl`.
+/// Quotes arguments for the shell that `pg_ctl` uses.
 fn quoted(arguments: &[OsString]) -> OsString {
     let mut line = Vec::new();
     for argument in arguments {
@@ -141,7 +140,7 @@ fn quoted(arguments: &[OsString]) -> OsString {
     OsString::from_vec(line)
 }
 
-/// Starts the server again when it has ended, and bounds its log, until `end`.
+/// Restarts the server whenever it ends, and limits the size of its log, until `end`.
 pub(crate) async fn keep_running(context: Arc<Context>, end: Arc<Notify>) {
     let mut pause = CHECK_INTERVAL;
     loop {
@@ -149,29 +148,29 @@ pub(crate) async fn keep_running(context: Arc<Context>, end: Arc<Notify>) {
             () = end.notified() => return,
             () = sleep(pause) => {}
         }
-        // After a failure, the next check tries again.
+        // The next check retries after a failure.
         let _ = files::bound_log(&context.layout.log, context.account.uid);
         if context.server_pid().is_some() {
             pause = CHECK_INTERVAL;
             continue;
         }
-        tracing::warn!(log = %context.layout.log.display(), "the database has ended and is started again");
+        tracing::warn!(log = %context.layout.log.display(), "the database ended and will restart");
         report_full_disk(&context);
         if let Err(error) = context.start().await {
-            tracing::error!(%error, "the database could not be started again");
+            tracing::error!(%error, "cannot restart the database");
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 }
 
-/// Logs a full disk. The server's own log may be on this disk, so it may be unable to report it.
+/// Logs a full disk. The server's own log may be on the same disk, and unable to report the problem.
 fn report_full_disk(context: &Context) {
     let cluster = &context.layout.cluster;
     if statvfs(cluster).is_ok_and(|disk| disk.blocks_available() * disk.fragment_size() < LEAST_SPACE) {
         let folder = cluster.display();
         tracing::error!(
             %folder,
-            "the disk of the database is full: free space there, and the database starts again. No saved write is lost"
+            "the database's disk is full: free some space, and the database restarts. No saved write is lost"
         );
     }
 }
@@ -181,7 +180,7 @@ mod tests {
     use super::quoted;
 
     #[test]
-    fn arguments_are_quoted_for_the_shell() {
+    fn arguments_are_shell_quoted() {
         let line = quoted(&["-c".into(), "a=b $c \"d\" 'e'".into()]);
         assert_eq!(line, r#" '-c' 'a=b $c "d" '\''e'\'''"#);
     }

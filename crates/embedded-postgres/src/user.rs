@@ -1,4 +1,4 @@
-//! The user that the database runs as. `PostgreSQL` does not run as root.
+//! The user that runs the database. `PostgreSQL` does not run as root.
 
 use std::{
     fs::{self, Permissions},
@@ -15,10 +15,10 @@ use nix::unistd::{Uid, User, geteuid};
 
 use crate::error::Error;
 
-/// Unprivileged system users. A dedicated user protects the database from other services.
+/// Unprivileged system users, in order of preference. A dedicated user protects the database from other services.
 const UNPRIVILEGED: [&str; 2] = ["compliance", "nobody"];
 
-/// The user that runs the database's processes and owns its files.
+/// User that runs the database's processes and owns its files.
 #[derive(Debug, Clone)]
 pub(crate) struct Account {
     pub(crate) uid: u32,
@@ -29,20 +29,20 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Returns the user for a cluster: the caller unless it is root.
+    /// Returns the user for a cluster: the caller, unless it is root.
     ///
-    /// For root, it is the first of these users that is not root: the cluster's owner, the data folder's owner, an unprivileged user.
+    /// For root, it is the first non-root user of these: the cluster's owner, the data folder's owner, an unprivileged user.
     pub(crate) fn of(cluster_dir: &Path) -> Result<Self, Error> {
         let me = geteuid();
         let owner = match fs::symlink_metadata(cluster_dir) {
             Ok(meta) => Some(Uid::from_raw(meta.uid())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // The data folder of another user is closed to this one.
+            // Another user owns the data folder, which is closed to this user.
             Err(error) => match cluster_dir.parent().and_then(|dir| Some((dir, fs::metadata(dir).ok()?.uid()))) {
                 Some((data_dir, owner)) if owner != me.as_raw() => {
                     return Err(of_another_user(data_dir, owner.into(), me));
                 }
-                _ => return Err(Error::io("look at", cluster_dir)(error)),
+                _ => return Err(Error::io("inspect", cluster_dir)(error)),
             },
         };
         let user = if me.is_root() {
@@ -58,16 +58,16 @@ impl Account {
         Ok(Self { uid: user.uid.as_raw(), gid: user.gid.as_raw(), name: user.name, switched: me.is_root() })
     }
 
-    /// Returns a command that runs as this user, without the caller's groups, environment and folder.
+    /// Returns a command that runs as this user, without the caller's groups, environment and working directory.
     pub(crate) fn command(&self, program: &Path) -> Command {
-        // `PGDATA`, `LC_ALL` and other variables would change the server's programs.
+        // `PGDATA`, `LC_ALL` and other variables would affect the server's programs.
         const PASSED: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"];
         let mut command = Command::new(program);
         command
             .env_clear()
             .env("LC_ALL", "C")
             .envs(PASSED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
-        // This user may have no access to the current folder.
+        // This user may lack access to the current folder.
         command.current_dir("/").stdin(Stdio::null());
         if self.switched {
             // This also drops the groups.
@@ -76,13 +76,13 @@ impl Account {
         command
     }
 
-    /// Returns the error of a program that cannot be started, for `map_err`.
+    /// Returns a function that describes a failed program start, for `map_err`.
     pub(crate) fn cannot_run(&self, program: &Path) -> impl FnOnce(io::Error) -> Error {
         let action = format!("cannot run {} as the user {}", program.display(), self.name);
         move |source| Error::Other(format!("{action}: {source}"))
     }
 
-    /// Makes this user the owner of a file. Does not follow links.
+    /// Makes this user the file's owner. Does not follow links.
     pub(crate) fn chown(&self, path: &Path) -> Result<(), Error> {
         if self.switched {
             lchown(path, Some(self.uid), Some(self.gid)).map_err(Error::io("change the owner of", path))?;
@@ -90,9 +90,9 @@ impl Account {
         Ok(())
     }
 
-    /// Lets this user enter a folder of the service as a member of its group, if the folder is [`grantable`].
+    /// Lets this user enter one of the service's folders through its group, if the folder is [`grantable`].
     pub(crate) fn grant_passage(&self, dir: &Path) -> Result<(), Error> {
-        let meta = fs::metadata(dir).map_err(Error::io("look at", dir))?;
+        let meta = fs::metadata(dir).map_err(Error::io("inspect", dir))?;
         if !self.switched || !grantable(&meta) || self.can_enter(dir) {
             return Ok(());
         }
@@ -110,7 +110,7 @@ impl Account {
         Err(Error::NotPassable { dir: closed.to_owned(), user: self.name.clone() })
     }
 
-    /// Tries to enter a folder, because modes do not show access control lists.
+    /// Tries to enter a folder, because modes do not reflect access control lists.
     fn can_enter(&self, dir: &Path) -> bool {
         let mut command = self.command(Path::new("/bin/sh"));
         command.args(["-c", ":"]).current_dir(dir).stderr(Stdio::null());
@@ -118,7 +118,7 @@ impl Account {
     }
 }
 
-/// Returns whether a folder belongs to root, and its group has no rights that another group would get.
+/// Returns whether a folder belongs to root and grants its group no rights.
 pub(crate) fn grantable(meta: &fs::Metadata) -> bool {
     meta.uid() == 0 && meta.mode() & 0o070 == 0
 }
@@ -129,7 +129,7 @@ fn owner_of_parent(path: &Path) -> Option<User> {
     if owner.is_root() { None } else { named(owner).ok() }
 }
 
-/// Returns the error of a folder whose owner is neither this user nor one that it can become.
+/// Returns the error for a folder owned by a user that this process cannot switch to.
 fn of_another_user(dir: &Path, owner: Uid, me: Uid) -> Error {
     let name = |uid| named(uid).map_or_else(|_| format!("user ID {uid}"), |user| format!("user {}", user.name));
     let (dir, owner, me) = (dir.display(), name(owner), name(me));
@@ -142,8 +142,8 @@ fn of_another_user(dir: &Path, owner: Uid, me: Uid) -> Error {
 fn named(uid: Uid) -> Result<User, Error> {
     User::from_uid(uid).ok().flatten().ok_or_else(|| {
         Error::Other(format!(
-            "the database would run as the user ID {uid}, which has no name on this machine, and PostgreSQL needs one: \
-             add the user to /etc/passwd, or start the service as a user that has a name"
+            "the database would run as user ID {uid}, but PostgreSQL needs a user with a name: add the user to \
+             /etc/passwd, or start the service as a named user"
         ))
     })
 }
@@ -151,8 +151,6 @@ fn named(uid: Uid) -> Result<User, Error> {
 fn unprivileged() -> Result<User, Error> {
     let by_name = UNPRIVILEGED.iter().find_map(|name| User::from_name(name).ok().flatten());
     by_name.ok_or_else(|| {
-        Error::Other(
-            "PostgreSQL does not run as root, and there is no user `compliance` or `nobody`: add one".to_owned(),
-        )
+        Error::Other("PostgreSQL does not run as root: add an unprivileged user `compliance` or `nobody`".to_owned())
     })
 }

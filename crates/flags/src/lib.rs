@@ -1,7 +1,6 @@
-//! Parsers of settings, and the defaults of a group of settings.
+//! Parsers for flag values, and defaults for groups of settings.
 //!
-//! A group is one struct with `#[derive(clap::Args)]`, which the code reads. Each field has its flag, variable, default, bounds and help,
-//! so a new setting is one new field.
+//! A group is a struct with `#[derive(clap::Args)]`. Each field declares its flag, environment variable, default, bounds and help text.
 
 mod units;
 
@@ -9,7 +8,7 @@ use clap::{Args, Command};
 
 pub use units::{ANY_TIME, MAX_COUNT, count, duration, listen_address, size};
 
-/// Returns the defaults of a group, without flags or the environment.
+/// Returns a group's defaults, ignoring flags and environment variables.
 pub fn defaults<G: Args>() -> G {
     let command = G::augment_args(Command::new("defaults").no_binary_name(true));
     let command = command.mut_args(|argument| argument.env(None::<&'static str>));

@@ -1,4 +1,4 @@
-//! Parsers of durations, sizes, numbers and addresses, such as `30s`, `32MiB` and `localhost:8080`.
+//! Parsers for durations, sizes, counts and addresses, such as `30s`, `32MiB` and `localhost:8080`.
 
 use std::{
     net::{SocketAddr, ToSocketAddrs as _},
@@ -6,24 +6,24 @@ use std::{
     time::Duration,
 };
 
-/// Maximum of a limit that is a number.
+/// Maximum value of a count limit.
 pub const MAX_COUNT: usize = 1 << 30;
-/// Bounds of a limit that is a time.
+/// Bounds of a duration limit.
 pub const ANY_TIME: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_hours(24);
 
-/// Units of time in milliseconds, the largest first.
+/// Time units in milliseconds, largest first.
 const TIMES: &[(&str, u64)] = &[("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("", 1000), ("ms", 1)];
-/// Units of size in bytes, the largest first.
+/// Size units in bytes, largest first.
 const SIZES: &[(&str, u64)] = &[("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1), ("", 1)];
 
-/// Returns a parser of durations within a range: `500ms`, `30s`, `5m`, `8h`, `7d`. A number without a unit is in seconds.
+/// Returns a parser for durations within a range, such as `500ms`, `30s`, `5m`, `8h` or `7d`. Numbers without a unit are seconds.
 pub fn duration(range: RangeInclusive<Duration>) -> impl Fn(&str) -> Result<Duration, String> + Clone {
     let milliseconds = |bound: &Duration| bound.as_millis() as u64;
     let range = milliseconds(range.start())..=milliseconds(range.end());
     move |text| parse(text, TIMES, &range).map(Duration::from_millis)
 }
 
-/// Returns a parser of sizes in bytes within a range: `4096`, `500KiB`, `32MiB`, `1GiB`.
+/// Returns a parser for sizes in bytes within a range, such as `4096`, `500KiB`, `32MiB` or `1GiB`.
 pub fn size(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<usize, String> + Clone {
     move |text| {
         let bytes = parse(text, SIZES, &range)?;
@@ -31,7 +31,7 @@ pub fn size(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<usize, String
     }
 }
 
-/// Returns a parser of whole numbers within a range.
+/// Returns a parser for whole numbers within a range.
 pub fn count(range: RangeInclusive<usize>) -> impl Fn(&str) -> Result<usize, String> + Clone {
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
@@ -39,13 +39,13 @@ pub fn count(range: RangeInclusive<usize>) -> impl Fn(&str) -> Result<usize, Str
     }
 }
 
-/// Parses `host:port`, where the host is an address or a name. For a name, IPv4 addresses come first.
+/// Parses `host:port`, where the host is an IP address or a name. For a name, prefers an IPv4 address.
 pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let addresses = text.to_socket_addrs().map_err(|_| {
-        "must be host:port, such as 127.0.0.1:8080, [::1]:8080 or localhost:8080, and a name must have an address"
+        "must be host:port, such as 127.0.0.1:8080, [::1]:8080 or localhost:8080, and a host name must resolve"
             .to_owned()
     })?;
-    addresses.min_by_key(SocketAddr::is_ipv6).ok_or_else(|| "is a name without an address".to_owned())
+    addresses.min_by_key(SocketAddr::is_ipv6).ok_or_else(|| "has a host name that does not resolve".to_owned())
 }
 
 fn parse(text: &str, units: &[(&str, u64)], range: &RangeInclusive<u64>) -> Result<u64, String> {
@@ -60,7 +60,7 @@ fn parse(text: &str, units: &[(&str, u64)], range: &RangeInclusive<u64>) -> Resu
     value.ok_or_else(|| format!("must be between {} and {}", write(*range.start(), units), write(*range.end(), units)))
 }
 
-/// Writes a value in the largest unit without a fraction.
+/// Formats a value in the largest unit that divides it evenly.
 fn write(value: u64, units: &[(&str, u64)]) -> String {
     let (name, factor) = units.iter().find(|(_, factor)| value.is_multiple_of(*factor)).unwrap_or(&("", 1));
     format!("{}{name}", value / factor)
@@ -75,7 +75,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn durations_have_a_unit_or_count_seconds() {
+    fn duration_flags_accept_units_or_plain_seconds() {
         let parse = duration(Duration::from_millis(1)..=Duration::from_hours(24));
         for (text, expected) in [("30", 30 * SECOND), ("10m", 600 * SECOND), ("1d", 86_400 * SECOND)] {
             assert_eq!(parse(text), Ok(expected), "{text}");
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_have_a_unit_or_count_bytes() {
+    fn size_flags_accept_units_or_plain_bytes() {
         let parse = size(1024..=1 << 40);
         assert_eq!((parse("32MiB"), parse("4096")), (Ok(32 << 20), Ok(4096)));
         for wrong in ["", "x", "5 parsecs", "99999999999999999999GiB"] {
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_addresses_or_names() {
+    fn listen_addresses_accept_ips_and_host_names() {
         for (text, expected) in
             [("127.0.0.1:0", "127.0.0.1:0"), ("[::1]:80", "[::1]:80"), ("localhost:81", "127.0.0.1:81")]
         {

@@ -1,4 +1,4 @@
-//! A stream that sends the responses of concurrent requests together.
+//! A stream that sends responses of concurrent requests together.
 
 use std::{
     io::{self, IoSlice},
@@ -14,14 +14,14 @@ use tokio::{
 
 use crate::requests::Requests;
 
-/// A stream whose first write after a read waits for tasks that are ready. They may write responses too.
+/// A stream whose first write after a read waits for other ready tasks, which may also write responses.
 pub(crate) struct Coalesced<T> {
     stream: T,
     requests: Arc<Requests>,
     round: Round,
 }
 
-/// A round of a connection reads until nothing is left, and then writes.
+/// Phase of a round. A connection reads until no data is left, and then writes.
 enum Round {
     Read,
     Waiting,
@@ -52,7 +52,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Coalesced<T> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if matches!(self.round, Round::Read) && self.requests.in_flight.len() > 1 {
             self.round = Round::Waiting;
-            // Wakes this task when no other task of its thread is ready, or after a limited number of tasks.
+            // Tokio wakes this task once no other task on its thread is ready, or after a limited number of tasks.
             let _ = pin!(yield_now()).poll(context);
             return Poll::Pending;
         }
@@ -98,14 +98,14 @@ mod tests {
 
     use super::{Coalesced, Requests};
 
-    /// Whether a future is ready when it is first polled.
+    /// Returns whether a future is ready on its first poll.
     async fn is_ready(future: impl Future) -> bool {
         let mut future = pin!(future);
         std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_ready())).await
     }
 
     #[tokio::test]
-    async fn first_write_waits_for_tasks_of_other_requests() {
+    async fn first_write_waits_for_concurrent_requests() {
         for (count, expected) in [(2, 8), (1, 0), (0, 0)] {
             let requests = Arc::new(Requests::default());
             let _in_flight: Vec<_> = (0..count).map(|_| requests.in_flight.token()).collect();
@@ -128,7 +128,7 @@ mod tests {
         for _ in 0..3 {
             stream.write_all(b"a").await.unwrap();
             assert!(is_ready(stream.write_all(b"b")).await);
-            // The next round.
+            // Starts the next round.
             assert!(!is_ready(stream.read_u8()).await);
             assert!(!is_ready(stream.write_all(b"a")).await);
         }

@@ -36,27 +36,27 @@ use tower::{Service, ServiceExt as _};
 
 use crate::{combined_writes::Coalesced, limits::ConnectionLimits, requests::Requests, traffic::Traffic};
 
-/// How long a closing connection may still begin a request. A request may be on its way.
+/// How long a closing connection accepts requests that are already on their way.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// The application of a port.
+/// Application served on a port.
 #[derive(Clone, Debug)]
 pub struct App<S> {
-    /// The port's name, for log and metrics.
+    /// Port name in logs and metrics.
     pub name: &'static str,
-    /// Whether clients may use HTTP/1.1, besides HTTP/2.
+    /// Whether clients may also use HTTP/1.1. HTTP/2 is always enabled.
     pub http1: bool,
     /// Responds to requests.
     pub service: S,
 }
 
-/// The deadline of a response, as an extension. The connection of a client that has not read it closes.
+/// Deadline of a response, set as an extension. If the client has not read the response by then, the connection closes.
 ///
-/// On HTTP/2, the client's other requests have the grace period of a shutdown.
+/// On HTTP/2, the client's other requests get the shutdown grace period.
 #[derive(Clone, Copy, Debug)]
 pub struct FinishBy(pub Instant);
 
-/// The shutdown of a port.
+/// Shutdown state of a port.
 #[derive(Debug, Default)]
 pub(crate) struct Stopping {
     /// Cancelled when the shutdown begins.
@@ -66,26 +66,26 @@ pub(crate) struct Stopping {
 }
 
 tokio::task_local! {
-    /// The peer of a request, and the shutdown of its port.
+    /// Peer address of a request, and shutdown state of its port.
     static ORIGIN: (SocketAddr, Arc<Stopping>);
 }
 
-/// Returns the peer of the current request's TCP connection. Behind a proxy, this is the proxy.
+/// Returns the address of the current request's TCP peer. Behind a proxy, it is the proxy's address.
 pub fn peer() -> Option<SocketAddr> {
     ORIGIN.try_with(|(peer, _)| *peer).ok()
 }
 
-/// Whether the port of the current request is about to close. Then the service is not ready.
+/// Returns whether the current request's port is about to close and the service is no longer ready.
 pub fn is_draining() -> bool {
     ORIGIN.try_with(|(_, stopping)| stopping.draining.is_cancelled()).unwrap_or_default()
 }
 
-/// Returns a token that is cancelled when the port of the current request closes. Responses without an end then end.
+/// Returns a token that is cancelled when the current request's port closes. Endless responses end then.
 pub fn closing() -> CancellationToken {
     ORIGIN.try_with(|(_, stopping)| stopping.closing.clone()).unwrap_or_default()
 }
 
-/// The state that all connections share.
+/// State shared by all connections.
 pub(crate) struct Server<S> {
     pub(crate) http: Builder<TokioExecutor>,
     pub(crate) app: App<S>,
@@ -104,9 +104,9 @@ where
         + 'static,
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + 'static,
 {
-    /// Serves a connection until it ends, exceeds a limit, or its peer does not read.
+    /// Serves a connection until it ends, exceeds a limit, or its peer stops reading.
     pub(crate) async fn run(self: Arc<Self>, stream: TcpStream, _permit: OwnedSemaphorePermit) {
-        // Responses are written whole, so Nagle's algorithm would delay them.
+        // Each response is written whole, so Nagle's algorithm would only delay it.
         let (Ok(()), Ok(peer)) = (stream.set_nodelay(true), stream.peer_addr()) else { return };
         let _open = self.traffic.open();
         let (received, sent) = (self.traffic.received.clone(), self.traffic.sent.clone());
@@ -135,13 +135,13 @@ where
         };
         let requests = Arc::new(Requests::default());
         let service = service_fn(|request| {
-            // The request counts before its own task runs: HTTP/2 requests have their own tasks.
+            // Counts the request now, because an HTTP/2 request runs in its own task later.
             requests.begun.fetch_add(1, Relaxed);
             let in_flight = requests.in_flight.token();
             let origin = (peer, Arc::clone(&self.stopping));
             ORIGIN.scope(origin, Arc::clone(&self).respond(Arc::clone(&requests), in_flight, request))
         });
-        // Many small gRPC messages arrive together. HTTP/1 has one response at a time.
+        // gRPC responses are small and numerous, so combining them pays off. HTTP/1 sends one response at a time.
         let stream = if self.app.http1 {
             Either::Left(stream)
         } else {
@@ -150,7 +150,7 @@ where
         let mut connection = pin!(self.http.serve_connection(TokioIo::new(stream), service));
         let ConnectionLimits { header_timeout, idle_timeout, shutdown_grace, .. } = self.limits;
         let remaining = tokio::select! {
-            // A request that has arrived is read before its connection counts as idle.
+            // Reads requests that have arrived before treating the connection as idle.
             biased;
             _ = connection.as_mut() => return,
             () = requests.end(header_timeout, idle_timeout) => LINGER,
@@ -175,7 +175,7 @@ where
     fn report_insecure(&self, failure: Failure, peer: SocketAddr, error: &dyn Display) {
         let (port, reason) = (self.app.name, failure.label());
         self.traffic.count_insecure(failure);
-        // A public port gets all kinds of traffic. The core's port is only for configured programs.
+        // A public port gets all kinds of traffic. Only configured programs use the core's port.
         if failure.is_ordinary() || self.app.http1 {
             tracing::debug!(port, %peer, reason, %error, "a TLS handshake failed");
         } else {
@@ -191,12 +191,12 @@ where
     ) -> Result<Response<impl Body<Data = Bytes, Error = B::Error>>, Infallible> {
         let is_http2 = request.version() == Version::HTTP_2;
         let mut response = self.app.service.clone().oneshot(request).await?;
-        // HTTP/2 sends a GOAWAY frame.
+        // HTTP/2 sends a GOAWAY frame instead.
         if !is_http2 && self.stopping.draining.is_cancelled() {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let deadline = response.extensions().get().map(|FinishBy(deadline)| *deadline);
-        #[allow(clippy::disallowed_methods, reason = "it ends with the response")]
+        #[allow(clippy::disallowed_methods, reason = "the task ends with the response")]
         let clock = deadline.map(|deadline| {
             AbortOnDropHandle::new(tokio::spawn(async move {
                 sleep_until(deadline).await;

@@ -1,8 +1,8 @@
-//! The HTTP server of both layers.
+//! The HTTP server for the gateway and the core.
 //!
-//! `axum::serve` and `tonic::transport::Server` limit neither the number of connections nor the time of a silent connection. Here, every
-//! connection has a permit and timeouts, and a shutdown waits until load balancers have noticed it.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tasks of tests end with them"))]
+//! `axum::serve` and `tonic::transport::Server` limit neither the number of connections nor the time a connection stays silent. This server gives
+//! every connection a permit and timeouts. It delays shutdown until load balancers have noticed it.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "test tasks end with the test"))]
 
 mod combined_writes;
 mod connection;

@@ -1,4 +1,4 @@
-//! The limits of a server.
+//! Server limits.
 
 use std::{
     hash::{BuildHasher as _, RandomState},
@@ -10,39 +10,39 @@ use hyper_util::{
     server::conn::auto::Builder,
 };
 
-/// Maximum head of an HTTP/1 request, and response buffer of its connection, in bytes.
+/// Maximum size of an HTTP/1 request head and of the response buffer, in bytes.
 const HTTP1_BUFFER: usize = 16 << 10;
-/// Maximum header list of an HTTP/2 request, in bytes.
+/// Maximum size of an HTTP/2 header list, in bytes.
 const HEADER_LIST: u32 = 32 << 10;
-/// Response buffer of one stream, in bytes.
+/// Response buffer per stream, in bytes.
 const SEND_BUFFER: usize = 32 << 10;
-/// Unread request bodies of one connection, in bytes.
+/// Maximum unread request data per connection, in bytes.
 const CONNECTION_WINDOW: u32 = 8 << 20;
-/// Streams that the peer opened and reset before they were accepted.
+/// Maximum number of streams that the peer reset before they were accepted.
 const PENDING_RESETS: usize = 64;
-/// Streams that were reset for protocol errors of the peer.
+/// Maximum number of streams reset because of the peer's protocol errors.
 const ERROR_RESETS: usize = 1024;
 
-/// The limits of a server. Other limits are constants of this module.
+/// Configurable limits of a server. Fixed limits are constants in this module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
     /// Maximum number of open connections. Further connections wait.
     pub max_connections: usize,
-    /// Maximum number of concurrent requests of one HTTP/2 connection.
+    /// Maximum number of concurrent requests per HTTP/2 connection.
     pub max_streams: u32,
-    /// Longest time until a connection's first request, and of a TLS handshake.
+    /// Maximum time for a TLS handshake, and until a connection's first request.
     pub header_timeout: Duration,
-    /// Longest time between two requests. Over HTTP/2, a connection without requests may stay open for twice as long.
+    /// Maximum time between two requests. An HTTP/2 connection without requests may stay open for twice as long.
     pub idle_timeout: Duration,
-    /// Longest time that a peer may read nothing of a response.
+    /// Maximum time a peer may stall while reading a response.
     pub write_timeout: Duration,
-    /// How long a connection takes new requests, plus or minus a tenth. `None`: no limit.
+    /// How long a connection accepts new requests, plus or minus a tenth. `None` means no limit.
     ///
-    /// Requests in flight finish. Clients connect again, so connection balancers choose again.
+    /// Requests in flight finish. Clients then reconnect, so a load balancer can assign them to another instance.
     pub max_age: Option<Duration>,
-    /// How long the port takes new connections after the shutdown has begun. Load balancers notice the shutdown during this time.
+    /// How long the port accepts connections after shutdown begins, for load balancers to notice.
     pub shutdown_delay: Duration,
-    /// Longest time of accepted requests after the port has closed.
+    /// Maximum time for accepted requests to finish after the port closes.
     pub shutdown_grace: Duration,
 }
 
@@ -62,21 +62,21 @@ impl Default for ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    /// Returns how long the next connection takes new requests. Connections that begin together end at different times.
+    /// Returns how long the next connection accepts requests. Random jitter keeps connections from closing together.
     pub(crate) fn age(&self) -> Duration {
-        // Nothing depends on the quality of this random number.
+        // The jitter does not need high-quality randomness.
         let permille = 900 + RandomState::new().hash_one(()) % 201;
         self.max_age.map_or(Duration::MAX, |age| age.mul_f64(permille as f64 / 1000.0))
     }
 
     pub(crate) fn builder(&self, http1: bool) -> Builder<TokioExecutor> {
         let mut http = Builder::new(TokioExecutor::new());
-        // The time of a head begins when its connection is free for it.
+        // The header timeout starts when the connection is free for the next request.
         let head_time = self.idle_timeout;
         http.http1().timer(TokioTimer::new()).header_read_timeout(head_time).max_buf_size(HTTP1_BUFFER);
         http.http2()
             .timer(TokioTimer::new())
-            // Without these limits, a peer may open and reset any number of streams.
+            // Without these limits, a peer could open and reset any number of streams.
             .max_concurrent_streams(self.max_streams)
             .max_pending_accept_reset_streams(PENDING_RESETS)
             .max_local_error_reset_streams(ERROR_RESETS)

@@ -11,7 +11,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// The requests of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    /// Has a token for each request whose response has not been sent.
+    /// Holds one token per request until its response is sent.
     pub(crate) in_flight: TaskTracker,
     pub(crate) begun: AtomicU64,
     /// Cancelled when a response exceeds its deadline.
@@ -19,7 +19,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Waits until the connection has no request for `first`, or later for `between`.
+    /// Waits until the connection has had no requests for `first` initially, or for `between` later.
     pub(crate) async fn end(&self, first: Duration, between: Duration) {
         let mut before = 0;
         sleep(first).await;

@@ -22,15 +22,15 @@ use crate::{
     traffic::Traffic,
 };
 
-/// The pause after a failed accept, for example without free file descriptors.
+/// Pause after a failed accept, for example when file descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
-/// An open port, with its certificate.
+/// An open port and its certificate.
 #[derive(Debug)]
 pub struct Listener {
-    /// Accepts its connections.
+    /// Accepts connections.
     pub tcp: TcpListener,
-    /// The certificate of a secure port.
+    /// Certificate of a secure port.
     pub tls: Option<ServerTls>,
 }
 
@@ -42,8 +42,8 @@ impl From<TcpListener> for Listener {
 
 /// Serves `app` until `shutdown` is cancelled.
 ///
-/// Then the port stays open for a while, and responses announce that their connection closes. Finally, accepted requests have the grace
-/// period to get their responses. Dropping the future closes all connections.
+/// After that, the port stays open for the shutdown delay, and responses announce that their connection will close. Accepted requests then have the
+/// grace period to finish. Dropping the future closes all connections.
 pub async fn serve<S, B>(
     listener: impl Into<Listener>,
     app: App<S>,
@@ -69,14 +69,14 @@ where
     let server = Arc::new(Server { http, app, limits, tls, traffic, stopping: Arc::new(stopping) });
     let mut connections = JoinSet::new();
     let mut spawn = |stream: TcpStream, permit: OwnedSemaphorePermit| {
-        // Without this, ended connections would stay in the set.
+        // Removes ended connections, which would otherwise stay in the set.
         while connections.try_join_next().is_some() {}
         connections.spawn(Arc::clone(&server).run(stream, permit));
     };
 
     let mut drained = Box::pin(async {
         shutdown.cancelled().await;
-        tracing::info!(port = name, "shutting down; load balancers can notice it for {delay:?}");
+        tracing::info!(port = name, "shutting down; the port closes in {delay:?}");
         sleep(delay).await;
     });
     loop {
@@ -98,7 +98,7 @@ where
         }
     }
 
-    // The system resets connections that nobody has accepted when the port closes.
+    // Accepts the remaining backlog, because closing the port would reset those connections.
     let backlog = listener.into_std()?;
     while let (Ok(permit), Ok((stream, _))) = (Arc::clone(&permits).try_acquire_owned(), backlog.accept()) {
         stream.set_nonblocking(true)?;
@@ -116,7 +116,7 @@ where
     Ok(())
 }
 
-/// Whether an error is about one connection, not the listener.
+/// Returns whether an error affects one connection rather than the listener.
 fn is_of_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)

@@ -1,11 +1,11 @@
-//! The metrics of a port. Without a metrics recorder, nothing is counted.
+//! Port metrics. Without a metrics recorder, they count nothing.
 
 use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 use tls::Failure;
 
 const INSECURE: &str = "compliance_tls_failures_total";
 
-/// The metrics of a port, shared by all clones.
+/// Metrics of a port. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Traffic {
     open: Gauge,
@@ -30,7 +30,7 @@ impl Traffic {
         }
     }
 
-    /// Starts the counters of all reasons of this port at 0.
+    /// Initializes this port's failure counters to 0.
     pub(crate) fn describe_insecure(&self, has_certificate: bool) {
         describe_counter!(INSECURE, "Failed TLS handshakes, by reason.");
         for failure in Failure::ALL.iter().filter(|failure| (**failure != Failure::PeerSpeaksTls) == has_certificate) {

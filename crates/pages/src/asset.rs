@@ -1,4 +1,4 @@
-//! Content within the program: pages, scripts, style sheets, documents.
+//! Content embedded in the program: pages, scripts, style sheets and documents.
 
 use std::{
     hash::{DefaultHasher, Hasher as _},
@@ -19,7 +19,7 @@ use axum::{
 };
 use flate2::{Compression, write::GzEncoder};
 
-/// Shorter content is sent uncompressed: the head of the response is as long.
+/// Minimum size of compressed content, in bytes. Response headers are already about as long.
 const SMALLEST: usize = 1024;
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -30,13 +30,13 @@ pub(crate) struct Asset {
     pub(crate) name: &'static str,
     pub(crate) content_type: &'static str,
     bytes: Bytes,
-    /// The content in gzip. The first request for it compresses it, and all later requests share it.
+    /// The gzip-compressed content. The first request that accepts gzip creates it for all later requests.
     compressed: OnceLock<Option<Bytes>>,
     etag: HeaderValue,
 }
 
 impl Asset {
-    /// The content of a file.
+    /// Creates an asset from the content of a file.
     pub(crate) fn new(name: &'static str, bytes: impl Into<Bytes>) -> Self {
         let content_type = match name.rsplit('.').next() {
             Some("js") => "text/javascript; charset=utf-8",
@@ -47,12 +47,14 @@ impl Asset {
         Self::of_type(content_type, name, bytes.into(), "")
     }
 
-    /// A page. Its address has no file extension. Browsers keep the policy of an unchanged page, so the policy is a part of its tag.
+    /// Creates an asset from a page, whose name has no file extension.
+    ///
+    /// After a 304 response, browsers keep the cached policy, so the `ETag` covers the policy.
     pub(crate) fn page(name: &'static str, bytes: &'static [u8], policy: &str) -> Self {
         Self::of_type(HTML, name, Bytes::from_static(bytes), policy)
     }
 
-    /// Whether the content is a page.
+    /// Returns whether the content is a page.
     pub(crate) fn is_page(&self) -> bool {
         self.content_type == HTML
     }
@@ -61,13 +63,13 @@ impl Asset {
         let mut hasher = DefaultHasher::new();
         hasher.write(&bytes);
         hasher.write(policy.as_bytes());
-        // A weak tag, because the compressed content has the same tag.
+        // The tag is weak because compressed and uncompressed content share it.
         let etag = HeaderValue::try_from(format!("W/\"{:016x}\"", hasher.finish()));
         let etag = etag.unwrap_or(HeaderValue::from_static("W/\"\""));
         Self { name, content_type, bytes, compressed: OnceLock::new(), etag }
     }
 
-    /// Responds with the content, or with 304 if the client has it.
+    /// Responds with the content, or with 304 if the client's copy is current.
     pub(crate) fn respond(&self, request: &HeaderMap) -> Response {
         let own = self.etag.to_str().unwrap_or_default().trim_start_matches("W/");
         let is_known = |tag: &str| tag == "*" || tag.trim_start_matches("W/") == own;
@@ -85,13 +87,13 @@ impl Asset {
         let headers = response.headers_mut();
         headers.insert(ETAG, self.etag.clone());
         headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
-        // The next version of the service can have other content under the same name.
+        // The next version of the service can serve other content under the same name.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         response
     }
 
-    /// Returns the content in gzip, if the client accepts gzip and the content is long enough.
+    /// Returns the compressed content if the client accepts gzip and the content is long enough.
     fn in_gzip(&self, request: &HeaderMap) -> Option<&Bytes> {
         if self.bytes.len() < SMALLEST || !accepts_gzip(request) {
             return None;
@@ -106,13 +108,13 @@ fn gzip(bytes: &[u8]) -> io::Result<Bytes> {
     encoder.finish().map(Bytes::from)
 }
 
-/// Returns the elements of a list in a header.
+/// Returns the elements of a list-valued header.
 fn list<'a>(request: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
     let values = request.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|values| values.split(',')).map(str::trim)
 }
 
-/// Whether the client accepts gzip.
+/// Returns whether the client accepts gzip.
 fn accepts_gzip(request: &HeaderMap) -> bool {
     let mut any_other = false;
     for coding in list(request, &ACCEPT_ENCODING) {

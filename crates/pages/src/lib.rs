@@ -1,5 +1,5 @@
-//! The pages of the service, with all of their files: the console and the documentation of the interface. They use only
-//! the operations under `/api`, and load nothing from other servers.
+//! The web pages of the service, with all their files: the console and the API documentation. They call only the
+//! operations under `/api`, and load nothing from other servers.
 
 mod asset;
 
@@ -15,22 +15,22 @@ use axum::{
 
 use asset::Asset;
 
-/// A page, and the files that it loads.
+/// A page and the files that it loads.
 #[derive(Debug)]
 pub struct Page {
     html: Asset,
-    /// What the page may do: load its own files, and call this service.
+    /// The `Content-Security-Policy`: the page can load its own files and call this service.
     policy: HeaderValue,
     files: Vec<Asset>,
 }
 
 impl Page {
-    /// Responds with the page, or with 304 if the client has it.
+    /// Responds with the page, or with 304 if the client's copy is current.
     pub fn respond(&self, request: &HeaderMap) -> Response {
         self.respond_with(&self.html, request)
     }
 
-    /// Responds with a file or a subpage of this name, if any.
+    /// Responds with the file or subpage of this name, if there is one.
     pub fn file(&self, name: &str, request: &HeaderMap) -> Option<Response> {
         let file = self.files.iter().find(|file| file.name == name)?;
         Some(if file.is_page() { self.respond_with(file, request) } else { file.respond(request) })
@@ -43,18 +43,18 @@ impl Page {
         response
     }
 
-    /// The names of the files, with their media types.
+    /// Returns the names and media types of the files.
     pub fn files(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         self.files.iter().map(|file| (file.name, file.content_type.split(';').next().unwrap_or_default()))
     }
 }
 
-/// Pages load their own files and call this service, and make no markup from texts.
+/// Pages can load their own files and call this service, and cannot parse strings as markup.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// Files of a folder: names and contents. The build script lists them.
+/// The names and contents of a folder's files, as the build script lists them.
 type Files = [(&'static str, &'static [u8])];
 
 const CONSOLE_FILES: &Files = include!(concat!(env!("OUT_DIR"), "/console.rs"));
@@ -67,13 +67,14 @@ fn assets(files: &Files) -> Vec<Asset> {
 static OPENAPI: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("openapi.json", include_bytes!("../../../docs/openapi.json").as_slice()));
 
-/// Responds with the description of the interface, OpenAPI 3.1.
+/// Responds with the OpenAPI 3.1 document.
 pub fn openapi(request: &HeaderMap) -> Response {
     OPENAPI.respond(request)
 }
 
-/// The documentation of the interface, with forms to try it. `crates/docs-pages` makes its pages from the documents of
-/// the repository. A page shows responses with texts that strangers wrote, so no text may become markup or a script.
+/// The API documentation, with forms to try it. `crates/docs-pages` builds its pages from the repository's documents.
+///
+/// Responses can contain text from strangers, so the policy keeps text from becoming markup or scripts.
 pub static DOCS: LazyLock<Page> = LazyLock::new(|| {
     let mut files = assets(DOCS_FILES);
     let index = include_bytes!(concat!(env!("OUT_DIR"), "/search-index.js"));
@@ -84,10 +85,12 @@ pub static DOCS: LazyLock<Page> = LazyLock::new(|| {
     Page { html, policy: HeaderValue::from_static(POLICY), files }
 });
 
-/// The console, to find records and to work on them. Records have texts that strangers wrote, so no text may become
-/// markup or a script, whatever the page's code does (`require-trusted-types-for` without any policy).
+/// Creates the console, where officers find and edit records.
 ///
-/// The console reads `sign_in` as `sign-in.json`. Besides the service, it may call these `origins` of the sign-in provider.
+/// The console reads `sign_in` as `sign-in.json`, and can call the sign-in provider at `origins`.
+///
+/// Records contain text from strangers. `require-trusted-types-for` without any allowed policy keeps this text from
+/// becoming markup or scripts, whatever the page's code does.
 pub fn console(sign_in: Vec<u8>, origins: &[String]) -> Page {
     let own = "connect-src 'self'";
     let policy =
@@ -112,18 +115,18 @@ mod tests {
 
     use super::{DOCS, Page, console};
 
-    /// The media types that are not files of a folder: pages, and the settings.
+    /// Media types of generated content: pages and settings.
     const MADE: [&str; 2] = ["text/html", "application/json"];
 
-    /// Made with the pages; the search loads it.
+    /// A generated file, which the search loads with a dynamic import.
     const INDEX: &str = "search-index.js";
 
-    /// What the files of the folder name with `before` in front of it, up to a quotation mark.
+    /// Returns the names between each `before` and the next quotation mark.
     fn named(text: &str, before: &str) -> Vec<String> {
         text.split(before).skip(1).filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())).collect()
     }
 
-    /// Compares a page's files with those of its folder, and with what its HTML and its modules load.
+    /// Compares a page's files with the files in its folder, and with the files that its HTML and modules load.
     fn check(page: &Page, folder: &str, html: &str, before: &[&str]) {
         let served: BTreeSet<String> = page
             .files()
@@ -139,10 +142,10 @@ mod tests {
             loaded.extend(named(&text, "from \"./"));
             for forbidden in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "localStorage"]
             {
-                // Which columns are shown, and filters that were saved, are all that stays in the browser.
+                // The browser stores only the choice of columns and the saved filters.
                 let is_allowed = forbidden == "localStorage"
                     && ["columns.js", "saved-filters.js"].iter().any(|name| path.ends_with(name));
-                assert!(is_allowed || !text.contains(forbidden), "{} has {forbidden}", path.display());
+                assert!(is_allowed || !text.contains(forbidden), "{} uses {forbidden}", path.display());
             }
         }
         files.remove("page.html");
@@ -151,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn page_files_load_only_each_other() {
+    fn pages_load_exactly_their_own_files() {
         check(&console(b"{}".to_vec(), &[]), "src/console", include_str!("console/page.html"), &["=\"console/"]);
         let start = include_str!(concat!(env!("OUT_DIR"), "/start.html"));
         check(
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_served_with_policy_and_gzip() {
+    fn docs_pages_have_csp_gzip_and_etags() {
         let mut pages = 0;
         for (name, kind) in DOCS.files() {
             let in_gzip = headers(&[(ACCEPT_ENCODING, &HeaderValue::from_static("gzip"))]);

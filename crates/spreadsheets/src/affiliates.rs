@@ -1,4 +1,4 @@
-//! Affiliates, as rows and JSON objects describe them.
+//! Affiliates as described by rows and JSON objects.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -22,28 +22,28 @@ use crate::{
 /// An affiliate with the fields that a row sets or clears.
 #[derive(Debug, Default)]
 pub struct AffiliateRow {
-    /// The values.
+    /// Field values.
     pub input: AffiliateInput,
-    /// The fields that the row has, including cleared fields.
+    /// Fields that the row has, including cleared fields.
     pub given: FieldSet<AffiliateInput>,
 }
 
 impl AffiliateRow {
-    /// The fields of every new affiliate.
+    /// Fields that every new affiliate needs.
     pub const REQUIRED: &[&str] = &["client_affiliate_id", "affiliate_name"];
 
-    /// Returns the affiliate as an item of a sync.
+    /// Returns the affiliate as a sync item.
     pub fn to_item(&self) -> AffiliateSync {
         AffiliateSync { affiliate: Some(self.input.clone()), update_mask: Some(self.given.to_mask()) }
     }
 
-    /// Returns an error of a field, with its value.
+    /// Returns an error for a field, with its value.
     pub fn error(&self, field: &str, reason: &str) -> RowError {
         let value = AffiliateInput::field(field).and_then(|field| field.written(&self.input));
         RowError::new(field, &value.unwrap_or_default(), reason)
     }
 
-    /// Applies the rules of the service.
+    /// Applies the service's rules.
     fn check(self) -> Result<Self, Vec<RowError>> {
         let violations = check(&self.to_item());
         let errors = violations.iter().map(|each| self.error(&each.path, &each.message)).collect::<Vec<_>>();
@@ -54,7 +54,7 @@ impl AffiliateRow {
 impl TableRecord for AffiliateRow {
     fn target(heading: &str) -> Option<Target> {
         field_of(AffiliateInput::MESSAGE, heading).map(Some).or_else(|| {
-            // Responses have other names of some fields, and fields that the service assigns.
+            // Responses have other names for some fields, and fields that the service assigns.
             let key = letters(heading);
             let read = Affiliate::FIELDS.iter().find(|field| letters(field.name) == key)?;
             let written = AffiliateInput::FIELDS.iter().find(|field| field.column.name == read.column.name);
@@ -93,7 +93,7 @@ impl TableRecord for AffiliateRow {
     }
 }
 
-/// Alpha-2 codes by the letters of country names.
+/// Alpha-2 codes, by the letters of country names.
 static COUNTRIES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     let names: BTreeMap<String, Vec<String>> =
         serde_json::from_str(include_str!("country_names.json")).unwrap_or_default();
@@ -103,7 +103,7 @@ static COUNTRIES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Returns the alpha-2 code for a numeric code or an English name. Any other text is returned unchanged.
+/// Returns the alpha-2 code for a numeric code or an English name. Returns any other text unchanged.
 fn country_code(text: String) -> String {
     let number = text.parse().ok().filter(|_| text.len() <= 3 && text.bytes().all(|byte| byte.is_ascii_digit()));
     let code = match number {
@@ -120,7 +120,7 @@ mod tests {
     use super::{COUNTRIES, country_code};
 
     #[test]
-    fn countries_have_codes_and_names() {
+    fn numeric_codes_and_names_become_alpha2_codes() {
         for (text, code) in [("840", "US"), ("8", "AL"), ("Germany", "DE"), ("CÔTE D’IVOIRE", "CI"), ("Viet Nam", "VN")]
         {
             assert_eq!(country_code(text.to_owned()), code);
@@ -131,13 +131,13 @@ mod tests {
     }
 
     #[test]
-    fn every_country_has_its_short_name() {
+    fn every_short_name_maps_to_its_country() {
         for code in country::codes() {
             let name = country::numeric(code).and_then(country::name).unwrap();
             assert_eq!(country_code(name.to_owned()), code);
         }
         assert!(COUNTRIES.values().all(|code| country::numeric(code).is_some()));
-        // Each name has one country.
+        // Each name belongs to one country.
         let json = include_str!("country_names.json");
         assert_eq!(json.matches('"').count() / 2, COUNTRIES.len() + country::codes().len());
     }

@@ -1,4 +1,4 @@
-//! What the cells of a workbook refer to: shared texts and number formats.
+//! Shared texts and number formats that workbook cells refer to.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -13,17 +13,17 @@ use crate::{
     xml::{Node, Parts, attribute},
 };
 
-/// Maximum length of the code of a number format, in bytes. Excel has the same limit, in characters.
+/// Maximum length of a number format code, in bytes. Excel has the same limit, in characters.
 const LONGEST_CODE: usize = 1000;
 
-/// What the cells of all sheets refer to.
+/// Data that the cells of all sheets refer to.
 #[derive(Default)]
 pub(crate) struct Book {
     pub(crate) texts: Texts,
-    /// The format of each cell style.
+    /// Format of each cell style.
     styles: Vec<u32>,
     formats: HashMap<u32, NumberFormat>,
-    /// The formats that change how texts are shown.
+    /// Formats that change how texts are shown.
     of_texts: HashSet<u32>,
     pub(crate) epoch: Epoch,
     /// Whether the program that wrote the workbook left its formulas uncomputed.
@@ -31,12 +31,12 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    /// Returns the format of a cell style.
+    /// Returns a cell style's format.
     pub(crate) fn format(&self, style: usize) -> Option<&NumberFormat> {
         self.formats.get(self.styles.get(style)?)
     }
 
-    /// Whether a cell style changes how texts are shown.
+    /// Returns whether a cell style changes how texts are shown.
     pub(crate) fn changes_texts(&self, style: usize) -> bool {
         self.styles.get(style).is_some_and(|format| self.of_texts.contains(format))
     }
@@ -46,7 +46,7 @@ impl Book {
         let (mut is_cell_style, mut is_format) = (false, false);
         parts.read(path, &mut |node| {
             match node {
-                // Conditional formats have numbers of their own.
+                // Conditional formats have their own numbers.
                 Node::Start("numFmts", _) => is_format = true,
                 Node::End("numFmts") => is_format = false,
                 Node::Start("numFmt", element) if is_format => {
@@ -75,11 +75,11 @@ impl Book {
     }
 }
 
-/// The shared texts of a workbook, one after another.
+/// Shared texts of a workbook, joined together.
 #[derive(Default)]
 pub(crate) struct Texts {
     text: String,
-    /// The end of each text.
+    /// End of each text.
     ends: Vec<u32>,
 }
 

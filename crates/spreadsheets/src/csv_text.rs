@@ -1,4 +1,4 @@
-//! CSV: separators, rows with their lines, and whether a file is whole.
+//! CSV: separators, rows with their lines, and detection of cut-off files.
 
 use std::io::{BufRead as _, Read as _, Seek as _};
 
@@ -10,14 +10,14 @@ use crate::{
     source::{Each, HEAD, Input},
 };
 
-/// Maximum length of a row, in bytes. A quote that is never closed makes the rest of the file one row.
+/// Maximum length of a row, in bytes. An unclosed quote turns the rest of the file into one row.
 pub(crate) const LONGEST_ROW: u64 = 16 << 20;
 /// Maximum number of cells in a row, as in a sheet.
 pub(crate) const WIDEST_ROW: usize = 1 << 14;
 /// Number of rows to search for the headings. Titles and blank rows can precede the headings.
 pub(crate) const FIRST_ROWS: usize = 20;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-/// The beginning of Excel's line with the separator. It precedes the headings.
+/// Start of Excel's line with the separator, which precedes the headings.
 const SEPARATOR_LINE: &[u8] = b"sep=";
 
 /// A CSV file.
@@ -27,7 +27,7 @@ pub(crate) struct CsvText {
     separator: u8,
     /// Whether the first line names the separator.
     has_separator_line: bool,
-    /// Whether the last row has a line end. Otherwise, the file may have been cut off.
+    /// Whether the last row ends in a line break. Otherwise, the file may have been cut off.
     pub(crate) ends_in_line_end: bool,
 }
 
@@ -40,14 +40,14 @@ impl CsvText {
     ) -> Result<Self, FileError> {
         let encoding = encoding_of(head, options.encoding);
         let given = encoding_of(&[], options.encoding);
-        // In the other encodings, every byte is valid.
+        // In single-byte encodings, every byte is valid.
         if given.is_single_byte() && (encoding != given || is_utf8(&mut source)?) {
             let found = if encoding == given { "UTF-8" } else { encoding.name() };
             return Err(FileError::Encoding(format!("the file is {found}, not {}: omit the encoding", given.name())));
         }
         source.rewind()?;
         let mut text = Vec::new();
-        // The rows report an error, with its line.
+        // Reading the rows reports an error with its line.
         let _ = Decoded::new(&mut source, encoding).take(HEAD).read_to_end(&mut text);
         let (separator, has_separator_line) = separator(&text, known);
         Ok(Self { source, encoding, separator, has_separator_line, ends_in_line_end: true })
@@ -82,32 +82,32 @@ impl CsvText {
     }
 }
 
-/// The position of a byte in a cell.
+/// Position of a byte in a cell.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Place {
     #[default]
     Start,
     Unquoted,
     Quoted,
-    /// After a quote within quotes: it ends the quoted text, unless another quote follows.
+    /// After a quote within quotes. It ends the quoted text unless another quote follows.
     Quote,
-    /// After a quoted text, and any spaces that follow it.
+    /// After a quoted text and any following spaces.
     Space,
 }
 
-/// Splits a text into rows. Unlike other readers, it rejects misplaced quotes, which would merge rows into a cell or split a cell.
+/// Splits text into rows. Unlike other readers, this one rejects misplaced quotes, which would merge rows into a cell or split a cell.
 #[derive(Default)]
 struct Rows {
     separator: u8,
     place: Place,
-    /// Whether the last row ended in a carriage return. A line feed can complete this line end.
+    /// Whether the last row ended in a carriage return. A line feed can complete this line ending.
     is_after_cr: bool,
     line: u64,
-    /// The line on which the row begins.
+    /// Line on which the row begins.
     first_line: u64,
-    /// The line on which the last quoted cell begins.
+    /// Line on which the last quoted cell begins.
     opened: u64,
-    /// The length of the row, in bytes.
+    /// Length of the row, in bytes.
     length: u64,
     column: usize,
     cell: Vec<u8>,
@@ -119,7 +119,7 @@ impl Rows {
         Self { separator, line: 1, first_line: 1, ..Self::default() }
     }
 
-    /// Reads a byte. Returns the row that it ends, unless all cells are empty.
+    /// Reads a byte. Returns the row that it completes, unless all cells are empty.
     fn read(&mut self, byte: u8) -> Result<Option<RawRow>, FileError> {
         self.length += 1;
         if self.length > LONGEST_ROW {
@@ -155,7 +155,7 @@ impl Rows {
             (Place::Quote | Place::Space, b' ') => Place::Space,
             (Place::Quote | Place::Space, _) => {
                 return Err(FileError::Damaged(format!(
-                    "line {} has a text after the last quote of a cell: write a quote within a quoted cell twice",
+                    "line {} has text after the closing quote of a cell: double each quote within a quoted cell",
                     self.line
                 )));
             }
@@ -190,7 +190,7 @@ impl Rows {
         Ok(Place::Start)
     }
 
-    /// Ends the row. Returns it, unless all cells are empty.
+    /// Ends the row and returns it, unless all cells are empty.
     fn end(&mut self) -> Result<Option<RawRow>, FileError> {
         if self.place == Place::Quoted {
             return Err(FileError::Damaged(format!(
@@ -205,8 +205,9 @@ impl Rows {
     }
 }
 
-/// Returns the separator, and whether the first line names it. Otherwise, the separator is the usual character that yields the most
-/// headings in a row or, on a tie, the most cells.
+/// Returns the separator, and whether the first line names it.
+///
+/// Otherwise, the separator is the common character that yields the most headings in a row or, on a tie, the most cells.
 fn separator(head: &[u8], known: &dyn Fn(&[String]) -> usize) -> (u8, bool) {
     let first = head.split(|byte| b"\r\n".contains(byte)).next().unwrap_or_default();
     let named = first.strip_prefix(b"\"").unwrap_or(first);
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn separator_of_most_headings_wins() {
+    fn separator_yielding_most_headings_wins() {
         assert_eq!(separator(b"a,b,c\n"), (b',', false));
         assert_eq!(separator(b"Title, of, all\n\na;b\n"), (b';', false));
         assert_eq!(separator(b"Title\na\tb\nx,y,z\t\n"), (b'\t', false));

@@ -1,16 +1,16 @@
-//! Dates as spreadsheets write them. The order of day and month is never guessed.
+//! Dates as spreadsheets write them. The parser never guesses the order of day and month.
 
 use time::{Date, Duration, macros::date};
 
 use crate::{error::FileError, options::Order};
 
-/// Last serial number of a day, 9999-12-31.
+/// First serial number after the last day, 9999-12-31.
 const LAST_DAY: f64 = 2_958_466.0;
 
-/// The first day of a workbook's dates.
+/// Epoch of a workbook's dates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Epoch {
-    /// 1900, with a 29 February that did not exist.
+    /// 1900, with a nonexistent 29 February.
     #[default]
     Of1900,
     /// 1904, as on old Macs.
@@ -18,12 +18,12 @@ pub(crate) enum Epoch {
 }
 
 impl Epoch {
-    /// Returns the day of a serial number, with its time unless midnight. Workbooks have no time zones.
+    /// Returns the day of a serial number, with its time unless it is midnight. Workbooks have no time zones.
     pub(crate) fn date(self, serial: f64) -> Option<String> {
         if !(1.0..LAST_DAY).contains(&serial) {
             return None;
         }
-        // A time is a fraction of a day, which is inexact.
+        // A time is an inexact fraction of a day.
         let seconds = (serial * 86_400.0).round() as i64;
         let (day, time) = (seconds / 86_400, seconds % 86_400);
         let first = match self {
@@ -42,23 +42,23 @@ impl Epoch {
     }
 }
 
-/// A date with a time, as it is written.
+/// A date with a time, as written.
 struct Written<'a> {
     numbers: [u32; 3],
     form: Form,
     separator: char,
-    /// The text after the date.
+    /// Text after the date.
     time: &'a str,
 }
 
-/// The order of the numbers in a date.
+/// Order of the numbers in a date.
 #[derive(Clone, Copy)]
 enum Form {
     /// Year, month, day.
     Iso,
-    /// Day and month in any order, then the year in two digits.
+    /// Day and month in any order, then a two-digit year.
     ShortYear,
-    /// Day and month, then the year. The date itself may show the order.
+    /// Day and month, then the year. The date itself may reveal the order.
     LongYear(Option<Order>),
 }
 
@@ -85,12 +85,12 @@ impl<'a> Written<'a> {
     }
 }
 
-/// How the dates of a file are read.
+/// Reads a file's dates in this order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dates(pub(crate) Order);
 
 impl Dates {
-    /// Returns a calendar day, `YYYY-MM-DD`, without a midnight after it. Any other text is returned unchanged.
+    /// Returns a calendar day, `YYYY-MM-DD`, without a midnight after it. Returns any other text unchanged.
     pub(crate) fn day(self, text: &str) -> Result<String, String> {
         let text = text.trim();
         let Some(written) = Written::of(text) else { return Ok(text.to_owned()) };
@@ -98,7 +98,7 @@ impl Dates {
         Ok(if is_midnight(written.time) { day } else { text.to_owned() })
     }
 
-    /// Returns an instant, in UTC unless it has an offset. A date without a time is its first second in UTC.
+    /// Returns an instant, in UTC unless it has an offset. A date without a time means midnight UTC.
     pub(crate) fn instant(self, text: &str) -> Result<String, String> {
         let text = text.trim();
         let Some(written) = Written::of(text) else { return Ok(text.to_owned()) };
@@ -128,7 +128,7 @@ impl Dates {
     }
 }
 
-/// Returns a day without a midnight after it. The form `MM/DD/YYYY` is returned unchanged.
+/// Returns a day without a midnight after it. Returns other forms, such as `MM/DD/YYYY`, unchanged.
 pub(crate) fn iso_day(text: String) -> String {
     match Written::of(text.trim()) {
         Some(Written { numbers: [year, month, day], form: Form::Iso, time: after, .. }) if is_midnight(after) => {
@@ -142,9 +142,9 @@ pub(crate) fn iso_day(text: String) -> String {
 #[derive(Default)]
 pub(crate) struct Orders {
     settled: Option<(Order, u64, String)>,
-    /// The separator of the date that settled the order.
+    /// Separator of the date that settled the order.
     separator: Option<char>,
-    /// The first ambiguous date with each separator.
+    /// First ambiguous date with each separator.
     open: Vec<(char, u64, String)>,
 }
 
@@ -162,13 +162,13 @@ impl Orders {
             }
             (Some(order), Some((other, first_line, first))) if order != *other => {
                 return Err(FileError::Dates(format!(
-                    "{first} on line {first_line} has the {} first, and {cell} on line {line} the {}: write the dates of the file as \
+                    "{first} on line {first_line} has the {} first, and {cell} on line {line} the {}: write all dates in the file as \
                      YYYY-MM-DD",
                     other.first(),
                     order.first()
                 )));
             }
-            // Swapping day and month gives another date.
+            // Swapping day and month would give another date.
             (None, _) if one != two && one.max(two) <= 12 && self.open.iter().all(|open| open.0 != separator) => {
                 self.open.push((separator, line, cell.to_owned()));
             }
@@ -177,7 +177,7 @@ impl Orders {
         Ok(())
     }
 
-    /// Returns the order of all dates. Fails if no date with the same separator shows it.
+    /// Returns the order of all dates. Fails if an ambiguous date has no clear date with the same separator.
     pub(crate) fn order(self) -> Result<Order, FileError> {
         let Self { settled, separator, open } = self;
         match (settled, open.into_iter().find(|open| Some(open.0) != separator)) {
@@ -195,18 +195,18 @@ impl Orders {
     }
 }
 
-/// A time of day, `HH:MM:SS`, with its offset from UTC. The offset may be empty.
+/// A time of day, `HH:MM:SS`, with its UTC offset, which may be empty.
 struct Time<'a> {
     clock: String,
     offset: &'a str,
 }
 
-/// Whether the text after a date is midnight, or empty.
+/// Returns whether the text after a date is midnight or empty.
 fn is_midnight(text: &str) -> bool {
     time(text).is_some_and(|time| time.clock == "00:00:00")
 }
 
-/// Returns the time after a date; midnight without a time.
+/// Parses the time after a date. An empty text means midnight.
 fn time(text: &str) -> Option<Time<'_>> {
     if text.is_empty() {
         return Some(Time { clock: "00:00:00".to_owned(), offset: "" });

@@ -1,4 +1,4 @@
-//! Text of a file in any encoding, as UTF-8.
+//! Decodes a file's text from any supported encoding to UTF-8.
 
 use std::io::{self, BufRead, Read, Seek as _};
 
@@ -10,12 +10,12 @@ use crate::{
     source::{Input, Source},
 };
 
-/// Bytes that are decoded at a time.
+/// Number of bytes decoded at a time.
 const PIECE: usize = 16 << 10;
 /// Number of bytes before and after an invalid byte to search for its cell.
 const AROUND: usize = 60;
 
-/// Returns the encoding of a file: by its byte order mark, as given, or by the zero bytes of UTF-16.
+/// Returns a file's encoding: from its byte order mark, as given, or from the zero bytes of UTF-16.
 pub(crate) fn encoding_of(head: &[u8], given: Option<Encoding>) -> &'static encoding_rs::Encoding {
     if let Some((marked, _)) = encoding_rs::Encoding::for_bom(head) {
         return marked;
@@ -29,7 +29,7 @@ pub(crate) fn encoding_of(head: &[u8], given: Option<Encoding>) -> &'static enco
     }
 }
 
-/// Whether all bytes of a file are UTF-8, and not only ASCII.
+/// Returns whether a file is valid UTF-8, and not only ASCII.
 pub(crate) fn is_utf8(source: &mut Input) -> io::Result<bool> {
     source.rewind()?;
     let (mut text, mut has_others) = (Decoded::new(source, UTF_8), false);
@@ -46,7 +46,7 @@ pub(crate) fn is_utf8(source: &mut Input) -> io::Result<bool> {
     }
 }
 
-/// Returns the text of a file from its beginning, without a byte order mark.
+/// Returns a file's text from the start, without a byte order mark.
 pub fn text(mut source: impl Source, encoding: Option<Encoding>) -> io::Result<impl BufRead + Send> {
     let mut head = Vec::new();
     source.by_ref().take(4).read_to_end(&mut head)?;
@@ -54,18 +54,18 @@ pub fn text(mut source: impl Source, encoding: Option<Encoding>) -> io::Result<i
     Ok(Decoded::new(source, encoding_of(&head, encoding)))
 }
 
-/// Decodes a file. Bytes that the encoding lacks are an error.
+/// Decodes a file. Fails on bytes that are invalid in the encoding.
 pub(crate) struct Decoded<R> {
     source: R,
     encoding: &'static encoding_rs::Encoding,
     decoder: Decoder,
     input: Vec<u8>,
-    /// The first byte of `input` that is not decoded. Errors show the bytes before it.
+    /// Index of the first undecoded byte in `input`. Errors show the bytes before it.
     next: usize,
     output: Vec<u8>,
-    /// The end of the decoded text in `output`.
+    /// End of the decoded text in `output`.
     end: usize,
-    /// The first byte of `output` that is not read.
+    /// Index of the first unread byte in `output`.
     position: usize,
     line: u64,
     is_end: bool,
@@ -80,7 +80,7 @@ impl<R: Read> Decoded<R> {
             decoder: encoding.new_decoder_with_bom_removal(),
             input: Vec::new(),
             next: 0,
-            // One byte decodes to at most three.
+            // One byte decodes to at most three bytes.
             output: vec![0; 3 * PIECE],
             end: 0,
             position: 0,
@@ -90,7 +90,7 @@ impl<R: Read> Decoded<R> {
         }
     }
 
-    /// Decodes until there is output, the end or an error.
+    /// Decodes until it reaches output, the end or an error.
     fn decode(&mut self) -> io::Result<()> {
         (self.position, self.end) = (0, 0);
         while self.end == 0 && !self.is_end {
@@ -127,7 +127,7 @@ impl<R: Read> Decoded<R> {
         Ok(())
     }
 
-    /// Returns the error for a byte from here on that Windows-1252 does not define.
+    /// Returns the error for the first byte after `from` that Windows-1252 does not define.
     fn lacking(&self, from: usize) -> Option<FileError> {
         if self.encoding != WINDOWS_1252 {
             return None;
@@ -135,14 +135,14 @@ impl<R: Read> Decoded<R> {
         let bytes = &self.input[from..self.next];
         let at = bytes.iter().position(|byte| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d))?;
         Some(FileError::Encoding(format!(
-            "line {} has the byte {:#04x}, which Windows-1252 does not have: the file has another encoding, such as that of MS-DOS. Save \
+            "line {} has the byte {:#04x}, which Windows-1252 does not define: the file has another encoding, such as an MS-DOS code page. Save \
              it as CSV in UTF-8",
             self.line + line_ends(&bytes[..at]),
             bytes[at]
         )))
     }
 
-    /// Returns the error for an invalid byte. It shows the cell in both of its likely encodings.
+    /// Returns the error for an invalid byte. The error shows the cell in both likely encodings.
     fn malformed(&self, line: u64, at: usize) -> FileError {
         if self.encoding != UTF_8 {
             return FileError::Encoding(format!(
@@ -156,13 +156,13 @@ impl<R: Read> Decoded<R> {
         }
         let [windows, mac] = [WINDOWS_1252, encoding_rs::MACINTOSH].map(|encoding| encoding.decode(cell).0);
         FileError::Encoding(format!(
-            "the file is not UTF-8: line {line} has {windows:?} if it is Windows-1252 and {mac:?} if it is Mac Roman. Name the encoding \
-             that is right, windows-1252 or macintosh, or save the file as CSV in UTF-8"
+            "the file is not UTF-8: line {line} has {windows:?} if it is Windows-1252 and {mac:?} if it is Mac Roman. Choose the right \
+             encoding, windows-1252 or macintosh, or save the file as CSV in UTF-8"
         ))
     }
 }
 
-/// Returns the number of line feeds, or of carriage returns, which end lines on old Macs.
+/// Returns the number of line feeds or, as on old Macs, of carriage returns.
 fn line_ends(text: &[u8]) -> u64 {
     let count = |end: u8| text.split(|byte| *byte == end).count() as u64 - 1;
     if count(b'\n') > 0 { count(b'\n') } else { count(b'\r') }

@@ -1,16 +1,16 @@
-//! Why a whole file cannot be read.
+//! Errors of whole files.
 
 use std::io;
 
 use thiserror::Error;
 
-/// Maximum length of a message, in bytes. The names in it come from the file.
+/// Maximum length of a message, in bytes. Messages contain names from the file.
 const LONGEST_MESSAGE: usize = 4000;
 
-/// Why a whole file cannot be read.
+/// Reason why a whole file cannot be read.
 #[derive(Debug, Error)]
 pub enum FileError {
-    /// The file is of another kind.
+    /// The file's kind is not supported.
     #[error("the file is {0}: save it as .xlsx, or as CSV in UTF-8")]
     Kind(&'static str),
     /// The file is cut off or damaged.
@@ -19,7 +19,7 @@ pub enum FileError {
     /// The file exceeds a limit.
     #[error("{}", short(.0))]
     Limit(String),
-    /// The file's bytes do not fit its encoding.
+    /// The file's bytes do not match its encoding.
     #[error("{}", short(.0))]
     Encoding(String),
     /// The workbook does not have the sheet.
@@ -59,12 +59,12 @@ impl From<io::Error> for FileError {
     }
 }
 
-/// Returns the beginning of a message.
+/// Returns the start of a message.
 pub(crate) fn short(message: &str) -> &str {
     &message[..message.floor_char_boundary(LONGEST_MESSAGE)]
 }
 
-/// Returns the error of a damaged workbook.
+/// Returns the error for a damaged workbook.
 pub(crate) fn damaged(reason: impl std::fmt::Display) -> FileError {
     FileError::Damaged(format!("the workbook is damaged: {reason}"))
 }

@@ -1,4 +1,4 @@
-//! Files: CSV or workbooks, recognized by their bytes.
+//! CSV files and workbooks, recognized by their bytes.
 
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 
@@ -11,14 +11,14 @@ use crate::{
     workbook::Workbook,
 };
 
-/// A file of a kind that can be read.
+/// A file of a supported kind.
 pub(crate) enum File {
     Csv(CsvText),
     Workbook(Box<Workbook>),
 }
 
 impl File {
-    /// Opens a file. `known` counts the headings in a row.
+    /// Opens a file. `known` counts the known headings in a row.
     pub(crate) fn open(
         source: impl Source + 'static,
         options: &Options,
@@ -48,7 +48,7 @@ impl File {
         }
     }
 
-    /// Returns the first day of a workbook's dates.
+    /// Returns a workbook's date epoch.
     pub(crate) fn epoch(&self) -> Option<Epoch> {
         match self {
             Self::Csv(_) => None,
@@ -57,7 +57,7 @@ impl File {
     }
 }
 
-/// Whether a file that begins with these bytes can be a table. Otherwise, it is JSON.
+/// Returns whether a file that begins with these bytes can be a table. Otherwise, it is JSON.
 pub fn is_table(head: &[u8]) -> bool {
     let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
     let inner = text.get(1..).unwrap_or_default().trim_ascii_start();
@@ -68,15 +68,15 @@ pub fn is_table(head: &[u8]) -> bool {
     }
 }
 
-/// Names a kind of file that cannot be read.
+/// Returns the kind of a file that is not supported.
 fn foreign(head: &[u8]) -> Option<&'static str> {
     let has = |name: &str| {
         let name: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
         head.windows(name.len()).any(|bytes| bytes == name)
     };
     Some(match head {
-        [0xd0, 0xcf, 0x11, 0xe0, ..] if has("EncryptedPackage") => "a workbook with a password",
-        [0xd0, 0xcf, 0x11, 0xe0, ..] => "an Excel 97 workbook (.xls), or a workbook with a password",
+        [0xd0, 0xcf, 0x11, 0xe0, ..] if has("EncryptedPackage") => "a password-protected workbook",
+        [0xd0, 0xcf, 0x11, 0xe0, ..] => "an Excel 97 workbook (.xls) or a password-protected workbook",
         [b'%', b'P', b'D', b'F', ..] => "a PDF",
         [0xff, 0xfe, 0, 0, ..]
         | [0, 0, 0xfe, 0xff, ..]

@@ -1,4 +1,4 @@
-//! Which field each heading names.
+//! Maps headings to fields.
 
 use compliance_api::description::{Field, Message};
 
@@ -8,14 +8,14 @@ use crate::{
     row::{identity, visible},
 };
 
-/// How pandas names a column without a heading.
+/// Name that pandas gives a column without a heading.
 const UNNAMED: &str = "unnamed";
-/// Digits in headings, as field names have them.
+/// Digits in headings, as spelled in field names.
 const DIGITS: [(char, &str); 3] = [('1', "one"), ('2', "two"), ('3', "three")];
-/// Maximum length of a heading, in characters. Further characters of a cell are not compared.
+/// Maximum length of a heading, in characters. Comparisons ignore further characters.
 const LONGEST_HEADING: usize = 200;
 
-/// Returns the field of a heading: a name or another heading of the field, in any case and with any separators.
+/// Returns the field that a heading names, in any case and with any separators.
 pub fn field_of(message: &'static Message, heading: &str) -> Option<&'static Field> {
     let key = letters(heading);
     let number = DIGITS.iter().find_map(|(digit, word)| Some(format!("{}{word}", key.strip_suffix(*digit)?)));
@@ -31,29 +31,29 @@ pub(crate) fn letters(name: &str) -> String {
     identity(name).chars().filter(|next| next.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Returns the beginning of a cell, which is enough to compare it with a heading.
+/// Returns the start of a cell, which is enough to compare it with a heading.
 pub(crate) fn start(text: &str) -> &str {
     text.char_indices().nth(LONGEST_HEADING).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Returns the comparison key of a heading: its letters and digits or, without any, its other characters.
+/// Returns a heading's comparison key: its letters and digits or, if there are none, its other characters.
 pub(crate) fn key(name: &str) -> String {
     Some(letters(name)).filter(|letters| !letters.is_empty()).unwrap_or_else(|| identity(name))
 }
 
-/// Whether a column has no heading, such as an index.
+/// Returns whether a column lacks a heading, such as an index.
 pub fn is_unnamed(name: &str) -> bool {
     let letters = letters(name);
     let number = letters.strip_prefix(UNNAMED).filter(|_| name.contains(':'));
     visible(name).is_empty() || number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Maps headings to fields: explicitly by option, or by the name of a field.
+/// Maps headings to fields: explicitly by option, or by field name.
 #[derive(Clone, Debug)]
 pub struct Headings(Vec<(String, Target)>);
 
 impl Headings {
-    /// Reads the option `columns`.
+    /// Reads the `columns` option.
     pub fn new<R: TableRecord>(columns: &[(String, String)]) -> Result<Self, FileError> {
         let mut given: Vec<(String, Target)> = Vec::new();
         for (heading, field) in columns {
@@ -62,7 +62,7 @@ impl Headings {
                 Some(Some(target)) => Some(target),
                 _ => {
                     return Err(FileError::Columns(format!(
-                        "the column {heading:?} cannot be the field {field}, which does not exist; the fields are {}",
+                        "the column {heading:?} cannot be mapped to the unknown field {field}; the fields are {}",
                         R::fields().join(", ")
                     )));
                 }
@@ -75,7 +75,7 @@ impl Headings {
         Ok(Self(given))
     }
 
-    /// Returns the field of a heading; `None` if it is unknown.
+    /// Returns a heading's field, or `None` if it is unknown.
     pub fn target<R: TableRecord>(&self, name: &str) -> Option<Target> {
         match self.given(name) {
             Some((_, target)) => Some(*target),
@@ -84,7 +84,7 @@ impl Headings {
         }
     }
 
-    /// Whether the service itself assigns the field of a heading.
+    /// Returns whether the service itself assigns a heading's field.
     pub fn is_read_only<R: TableRecord>(&self, name: &str) -> bool {
         self.given(name).is_none() && !is_unnamed(name) && R::target(name) == Some(None)
     }
@@ -102,7 +102,7 @@ impl Headings {
         (targets.len(), !targets.is_empty() && required.iter().all(has))
     }
 
-    /// Returns the fields of the columns of a header row.
+    /// Returns the field of each column in a header row.
     pub(crate) fn columns<R: TableRecord>(
         &self,
         header: &[String],
@@ -135,7 +135,7 @@ impl Headings {
             };
             if let (Some(field), Some(first)) = (target, columns.iter().position(|other| *other == target)) {
                 let other = &header[first];
-                // All columns with a heading are mapped together.
+                // A mapping applies to all columns with the same heading.
                 let advice = if letters(other) == letters(name) {
                     "remove one of them from the file".to_owned()
                 } else {
@@ -153,7 +153,7 @@ impl Headings {
         for required in required {
             if !columns.iter().flatten().any(|field| field.name == *required) {
                 return error(format!(
-                    "no column is the field {required}, which every row has; the columns are: {}",
+                    "no column has the field {required}, which every row needs; the columns are: {}",
                     header.join(", ")
                 ));
             }

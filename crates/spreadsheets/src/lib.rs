@@ -1,10 +1,10 @@
 //! Reads tables of records from CSV files and Excel workbooks (`.xlsx`).
 //!
-//! [`Table::open`] reads a file once: it finds the kind, the encoding, the headings and the order of dates, or fails with a [`FileError`].
-//! [`Table::read`] reads it again and passes on each row: a typed record with the fields that its columns set, or the errors of its cells.
-//! The reader never guesses silently. A cell that cannot be read with certainty rejects its row.
+//! [`Table::open`] reads a file once to find its kind, encoding, headings and date order, or fails with a [`FileError`]. [`Table::read`] reads the
+//! file again and passes on each row: a typed record with the fields its columns set, or the errors of its cells. The reader never guesses silently.
+//! If it cannot read a cell with certainty, it rejects the row.
 //!
-//! [`Limits`] bound the memory, whatever the file claims. Only a workbook's shared texts stay in memory; rows never do.
+//! [`Limits`] bound memory use, whatever the file claims. Only a workbook's shared texts stay in memory; rows never do.
 
 mod affiliates;
 mod book;

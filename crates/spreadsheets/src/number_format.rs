@@ -1,23 +1,23 @@
-//! Number formats: what a cell shows for a number.
+//! Number formats, which determine what a cell shows for a number.
 
 /// What a cell shows for a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NumberFormat {
     /// The number itself.
     General {
-        /// The number of sections. The second is for negative numbers, and the third for zero.
+        /// Number of sections. The second applies to negative numbers, and the third to zero.
         sections: usize,
     },
     Date,
     Time,
-    /// Digits among other characters, such as `00000`.
+    /// Digits and other characters, such as `00000`.
     Digits {
-        /// The format of positive numbers.
+        /// Format of positive numbers.
         tokens: Vec<Token>,
-        /// See [`Self::General`].
+        /// Number of sections, as in [`Self::General`].
         sections: usize,
     },
-    /// Something else, such as a percentage.
+    /// Another format, such as a percentage.
     Other(String),
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Token {
     Literal(char),
 }
 
-/// Whether a format changes how texts are shown: in the last of four sections, or in its only section.
+/// Returns whether a format changes how texts are shown, in the last of four sections or in its only section.
 pub(crate) fn changes_texts(code: &str) -> bool {
     let (mut sections, mut section) = (Vec::new(), String::new());
     let mut characters = code.chars();
@@ -65,14 +65,14 @@ impl NumberFormat {
             10 => Self::of("0.00%"),
             11 | 48 => Self::of("0.00E+00"),
             12 | 13 => Self::of("# ?/?"),
-            164.. => Self::Other(format!("{number}, which the workbook lacks")),
+            164.. => Self::Other(format!("{number}, which the workbook does not define")),
             1 | 3 | 37 | 38 | 41 | 42 => Self::of("0"),
             2 | 4 | 39 | 40 | 43 | 44 => Self::of("0.00"),
             _ => Self::GENERAL,
         }
     }
 
-    /// Parses the code of a format.
+    /// Parses a format code.
     pub(crate) fn of(code: &str) -> Self {
         if code.is_empty() {
             return Self::GENERAL;
@@ -101,7 +101,7 @@ impl NumberFormat {
                         _ => {}
                     }
                 }
-                // The formats of negative numbers, of zero and of texts.
+                // Formats of negative numbers, zero and texts follow.
                 ';' => break,
                 '0' => tokens.push(Token::Zero),
                 '#' | '?' => tokens.push(Token::Digit),
@@ -125,13 +125,13 @@ impl NumberFormat {
             }
         }
         let sections = code.split(';').count();
-        // Without the spaces and colors around it.
+        // Ignores surrounding spaces and colors.
         let is_general = tokens == [Token::Literal('@')] || letters == "general" && tokens.len() == "gnral".len();
         if is_general && !depends {
             return Self::General { sections };
         }
         let has_digits = tokens.iter().any(|token| matches!(token, Token::Zero | Token::Digit));
-        // Seconds can have decimals, as digits.
+        // Seconds can have decimal digits.
         if letters.contains(['d', 'y']) || !has_digits && letters.contains('m') && !letters.contains(['h', 's']) {
             return Self::Date;
         }
@@ -145,7 +145,7 @@ impl NumberFormat {
         }
     }
 
-    /// Returns what the cell shows, without digit separators. If that does not determine the number, returns the reason.
+    /// Returns what the cell shows, without digit separators. Fails if the shown text does not determine the number.
     pub(crate) fn show(&self, number: f64) -> Result<String, String> {
         // Turns -0 into 0.
         let number = with_15_digits(number) + 0.0;
@@ -154,11 +154,11 @@ impl NumberFormat {
             Self::General { sections } | Self::Digits { sections, .. }
                 if number < 0.0 && *sections > 1 || number == 0.0 && *sections > 2 =>
             {
-                return Err(format!("has {plain}, which its format can show in another way"));
+                return Err(format!("has {plain}, which its format may show differently"));
             }
             Self::General { .. } => return Ok(plain),
             Self::Digits { tokens, .. } => tokens,
-            Self::Date => return Err(format!("has {plain}, which is not a date that a spreadsheet can show")),
+            Self::Date => return Err(format!("has {plain}, which is not a date that spreadsheets can show")),
             Self::Time => return Err("shows a time without a date".to_owned()),
             Self::Other(code) => return Err(format!("shows {plain} in the format {code}")),
         };
@@ -204,7 +204,7 @@ mod tests {
     use super::{NumberFormat, changes_texts};
 
     #[test]
-    fn numbers_are_shown_as_their_format_says() {
+    fn numbers_follow_their_format() {
         for (code, number, shown) in [
             ("General", 1001.0, "1001"),
             ("general", 0.1 + 0.2, "0.3"),
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_that_change_texts_are_recognized() {
+    fn text_changing_formats_are_recognized() {
         for code in ["\"A-\"@", "0;-0;0;\"A-\"@", ";;;", "@@", "0;0;0;\"hidden\""] {
             assert!(changes_texts(code), "{code}");
         }
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_of_dates_and_times_are_recognized() {
+    fn date_and_time_formats_are_recognized() {
         for code in
             ["yyyy-mm-dd", "d/m/yy", "[$-407]d. mmmm yyyy;@", "mmm\\-yy", "m/d/yyyy h:mm", "dd.mm.yyyy\" Uhr\"", "mmmm"]
         {

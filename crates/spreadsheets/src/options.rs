@@ -1,28 +1,28 @@
-//! How a file is read.
+//! Options for reading a file.
 
 use std::str::FromStr;
 
 use compliance_api::csv_cell::Escape;
 use encoding_rs::{MACINTOSH, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
-/// How a file is read. The default has the limits of a request.
+/// Options for reading a file. The defaults have the limits of a request.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Order of day and month in dates such as 1/5/2026, unless another date of the file shows it.
+    /// Order of day and month in dates such as 1/5/2026. By default, unambiguous dates in the file determine it.
     pub dates: Option<Order>,
-    /// Encoding of CSV. By default, UTF-8 or UTF-16.
+    /// CSV encoding. By default, UTF-8 or UTF-16.
     pub encoding: Option<Encoding>,
-    /// Sheet of a workbook. By default, the first visible sheet.
+    /// Workbook sheet. By default, the first visible sheet.
     pub sheet: Option<String>,
-    /// Headings with their fields. An empty field ignores the column.
+    /// Headings and their fields. An empty field ignores the column.
     pub columns: Vec<(String, String)>,
-    /// Whether an apostrophe before a formula is part of a text.
+    /// Whether an apostrophe before a formula is part of the text.
     pub escape: Escape,
     /// What an empty cell means.
     pub empty: Empty,
-    /// Fields that every row has.
+    /// Fields that every row needs.
     pub required: &'static [&'static str],
-    /// Limits of a file.
+    /// Limits for a file.
     pub limits: Limits,
 }
 
@@ -50,18 +50,18 @@ pub enum Empty {
     Absent,
 }
 
-/// Limits of a file.
+/// Limits for a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Maximum number of rows below the headings.
     pub rows: u64,
     /// Maximum number of columns with a heading.
     pub columns: usize,
-    /// Maximum size of the parts of a workbook, in bytes.
+    /// Maximum size of a workbook's unpacked parts, in bytes.
     pub unpacked_bytes: u64,
 }
 
-/// The order of the numbers in dates such as 1/5/2026.
+/// Order of the numbers in dates such as 1/5/2026.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Day, month, year.
@@ -73,7 +73,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The names of the orders.
+    /// Names of the orders.
     pub const NAMES: [&str; 3] = ["dmy", "mdy", "ymd"];
 
     pub(crate) fn first(self) -> &'static str {
@@ -95,7 +95,7 @@ impl FromStr for Order {
     }
 }
 
-/// The encoding of CSV. UTF-16 is recognized; other encodings are never guessed.
+/// CSV encoding. UTF-16 is detected; other encodings are never guessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// UTF-8 or UTF-16.
@@ -107,16 +107,16 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// The names of the encodings.
+    /// Names of the encodings.
     pub const NAMES: [&str; 4] = ["utf-8", "windows-1252", "iso-8859-1", "macintosh"];
-    /// What to do with a file in another encoding.
+    /// Advice for files in another encoding.
     pub const ADVICE: &str = "Save a file in another encoding as CSV in UTF-8, which Excel calls CSV UTF-8.";
 }
 
 impl FromStr for Encoding {
     type Err = String;
 
-    /// Reads any name that the web knows, such as `latin1`.
+    /// Parses any encoding label known on the web, such as `latin1`.
     fn from_str(name: &str) -> Result<Self, String> {
         let is_ascii = name.eq_ignore_ascii_case("us-ascii");
         match encoding_rs::Encoding::for_label(name.as_bytes()) {

@@ -4,23 +4,23 @@ use compliance_api::description::Field;
 
 use crate::row::RowError;
 
-/// The field of a column; `None` if the column is ignored.
+/// A column's field, or `None` for an ignored column.
 pub type Target = Option<&'static Field>;
 
-/// The fields of a row with their texts. `None` clears a field.
+/// A row's fields with their texts. `None` clears a field.
 pub type Values = Vec<(&'static Field, Option<String>)>;
 
-/// A record that a row of a table can describe.
+/// A record that a table row can describe.
 pub trait TableRecord: Sized {
-    /// Returns the field of a heading: `None` if it is unknown, `Some(None)` if the service assigns the field.
+    /// Returns a heading's field: `None` if it is unknown, `Some(None)` if the service assigns it.
     fn target(heading: &str) -> Option<Target>;
 
     /// Returns the names of all fields.
     fn fields() -> Vec<&'static str>;
 
-    /// Returns the record of a row, or its errors by field.
+    /// Returns a row's record, or its errors by field.
     fn of_values(values: Values, required: &[&str]) -> Result<Self, Vec<RowError>>;
 
-    /// Whether these are the headings of a whole export of the service, whose texts are exact.
+    /// Returns whether these are the headings of a full export, whose texts are exact.
     fn is_export(headings: &[String]) -> bool;
 }

@@ -1,4 +1,4 @@
-//! Rows: their cells as written, and the records made from them.
+//! Rows: cells as written, and the resulting records.
 
 use serde::Serialize;
 use unicode_normalization::UnicodeNormalization as _;
@@ -9,9 +9,9 @@ const LONGEST_VALUE: usize = 200;
 /// A row of a table.
 #[derive(Debug)]
 pub struct Row<R> {
-    /// Number of the row. The first row below the headings is 1.
+    /// Row number. The first row below the headings is 1.
     pub row: u64,
-    /// Number of its first line in the file, or of its row in the sheet.
+    /// Number of the row's first line in the file, or of its row in the sheet.
     pub line: u64,
     /// The record, or all errors of the row.
     pub record: Result<R, Vec<RowError>>,
@@ -20,41 +20,41 @@ pub struct Row<R> {
 /// One error of a row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RowError {
-    /// The field; empty for an error of the whole row.
+    /// Field name. Empty for an error of the whole row.
     pub field: String,
-    /// The beginning of the cell's text.
+    /// Start of the cell's text.
     pub value: String,
-    /// The reason, as a sentence.
+    /// Reason, as a sentence.
     pub reason: String,
-    /// The cell of a workbook, such as `C7`, or the heading of the column in CSV. Empty for an error of the whole row.
+    /// Workbook cell, such as `C7`, or CSV column heading. Empty for an error of the whole row.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub cell: String,
 }
 
 impl RowError {
-    /// Returns the error of a field.
+    /// Creates an error for a field.
     pub fn new(field: &str, value: &str, reason: impl Into<String>) -> Self {
         let value = value.chars().take(LONGEST_VALUE).collect();
         Self { field: field.to_owned(), value, reason: reason.into(), cell: String::new() }
     }
 
-    /// Returns the error of a whole row.
+    /// Creates an error for a whole row.
     pub fn of_row(reason: impl Into<String>) -> Vec<Self> {
         vec![Self::new("", "", reason)]
     }
 }
 
-/// A row as it is written.
+/// A row as written.
 pub(crate) struct RawRow {
     pub(crate) line: u64,
-    /// The number of cells. Workbooks omit empty cells.
+    /// Number of cells. `None` in workbooks, which omit empty cells.
     pub(crate) width: Option<usize>,
-    /// The cells that are not empty, in the order of columns.
+    /// Nonempty cells, in column order.
     pub(crate) cells: Vec<Cell>,
 }
 
 impl RawRow {
-    /// Whether all cells of the row look empty.
+    /// Returns whether all cells look empty.
     pub(crate) fn is_blank(&self) -> bool {
         self.cells.iter().all(Cell::is_blank)
     }
@@ -64,13 +64,13 @@ impl RawRow {
         self.cells.get(index)
     }
 
-    /// Returns the text of a cell without surrounding invisible characters.
+    /// Returns a cell's text without surrounding invisible characters.
     pub(crate) fn text(&self, column: usize) -> &str {
         self.cell(column).map_or("", |cell| visible(&cell.text))
     }
 }
 
-/// A cell that is not empty.
+/// A nonempty cell.
 pub(crate) struct Cell {
     pub(crate) column: usize,
     pub(crate) text: String,
@@ -86,7 +86,7 @@ impl Cell {
 /// What a cell contains.
 pub(crate) enum CellKind {
     Text,
-    /// A number, and the text that shows it.
+    /// A number. The cell's text shows it.
     Number(f64),
     /// A date, YYYY-MM-DD, possibly with a time.
     Date,
@@ -107,7 +107,7 @@ pub(crate) fn identity(text: &str) -> String {
     spaced.nfc().collect::<String>().trim().to_owned()
 }
 
-/// Whether a character is invisible. Unicode classifies most such characters as default ignorable.
+/// Returns whether a character is invisible. Unicode classifies most such characters as default ignorable.
 pub(crate) fn is_invisible(next: char) -> bool {
     matches!(
         next,
@@ -122,7 +122,7 @@ pub(crate) fn cell_name(column: usize, row: u64) -> String {
     format!("{}{row}", column_name(column))
 }
 
-/// Returns the letters of a column.
+/// Returns a column's letters.
 pub(crate) fn column_name(column: usize) -> String {
     let before = if column < 26 { String::new() } else { column_name(column / 26 - 1) };
     format!("{before}{}", char::from(b'A' + (column % 26) as u8))

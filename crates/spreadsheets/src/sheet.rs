@@ -1,4 +1,4 @@
-//! The rows of a sheet, as its cells show them.
+//! Rows of a sheet, as its cells show them.
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -14,45 +14,45 @@ use crate::{
     xml::{Node, attribute, flag},
 };
 
-/// Why a cell with a formula cannot be read.
+/// Reason why a formula cell cannot be read.
 const WITHOUT_RESULT: &str = "has a formula without a result; open the workbook in a spreadsheet program and save it";
-/// The smallest number whose digits a spreadsheet does not fully keep.
+/// Smallest number whose digits spreadsheets do not fully keep.
 const FIRST_INEXACT: f64 = 1e15;
-/// From this number on, all digits count, including decimals. Smaller numbers are read as spreadsheets show them, with 15 digits.
+/// Number from which all digits count, including decimals. Smaller numbers are read with 15 digits, as spreadsheets show them.
 const FIRST_LONG: f64 = 1e9;
 /// Maximum number of merged ranges.
 const MOST_RANGES: usize = 100_000;
-/// Maximum number of cells with results of array formulas.
+/// Maximum number of cells with array formula results.
 const MOST_RESULTS: u64 = 1_000_000;
-/// Maximum size of the texts of all cells, as a multiple of the size of the unpacked parts. Cells can share texts.
+/// Maximum size of all cell texts, as a multiple of the unpacked size. Cells can share texts.
 const SHARED: u64 = 4;
 
-/// Reads the XML part of a sheet.
+/// Reads a sheet's XML part.
 pub(crate) struct Sheet<'s> {
     book: &'s Book,
     row: u64,
-    /// The column after the last cell.
+    /// Column after the last cell.
     column: usize,
     cells: Vec<Cell>,
     /// Total size of the row's texts, in bytes. Every cell can refer to the same long text.
     row_length: u64,
-    /// Bytes left for the texts of the remaining cells.
+    /// Number of bytes left for the remaining cells' texts.
     left: u64,
     cell: RawCell,
-    /// The columns with results of array formulas, each with its last such row.
+    /// Columns with array formula results, each with its last such row.
     arrays: BTreeMap<usize, u64>,
-    /// The number of cells with results of array formulas.
+    /// Number of cells with array formula results.
     results: u64,
-    /// Whether texts are the value of a cell.
+    /// Whether text is part of a cell's value.
     is_value: bool,
-    /// Whether texts are shown beside or instead of the value.
+    /// Whether text is shown beside or instead of the value.
     is_beside: bool,
     ranges: Vec<Range>,
     hidden_rows: u64,
     is_read: bool,
 }
 
-/// A cell as it is stored.
+/// A cell as stored.
 #[derive(Default)]
 struct RawCell {
     kind: String,
@@ -64,7 +64,7 @@ struct RawCell {
 }
 
 impl<'s> Sheet<'s> {
-    /// `unpacked` is the maximum size of the unpacked parts, in bytes.
+    /// Creates a reader. `unpacked` is the maximum size of the unpacked parts, in bytes.
     pub(crate) fn new(book: &'s Book, unpacked: u64) -> Self {
         Self {
             book,
@@ -84,7 +84,7 @@ impl<'s> Sheet<'s> {
         }
     }
 
-    /// Reads a node, and passes on the row that it ends.
+    /// Reads a node, and passes on the row that it completes.
     pub(crate) fn read(&mut self, node: Node<'_>, each: &mut Each<'_>) -> Result<ControlFlow<()>, FileError> {
         match node {
             Node::Start("row", element) => self.begin_row(element)?,
@@ -120,11 +120,11 @@ impl<'s> Sheet<'s> {
 
     fn begin_row(&mut self, element: &BytesStart<'_>) -> Result<(), FileError> {
         let number = match attribute(element, "r") {
-            Some(number) => number.parse().map_err(|_| damaged(format_args!("a row has the number {number:?}")))?,
+            Some(number) => number.parse().map_err(|_| damaged(format_args!("row number {number:?} is invalid")))?,
             None => self.row + 1,
         };
         if number <= self.row || number > 1 << 20 {
-            return Err(damaged(format_args!("the row {number} follows the row {}", self.row)));
+            return Err(damaged(format_args!("row {number} follows row {}", self.row)));
         }
         self.arrays.retain(|_, last| *last >= number);
         self.hidden_rows += u64::from(flag(element, "hidden"));
@@ -132,7 +132,7 @@ impl<'s> Sheet<'s> {
         Ok(())
     }
 
-    /// In an array formula, every cell except the first has only a result, or nothing.
+    /// Begins a formula. Every cell of an array formula except the first has only a result, or nothing.
     fn begin_formula(&mut self, element: &BytesStart<'_>) -> Result<(), FileError> {
         self.cell.has_formula = true;
         let kind = attribute(element, "t").unwrap_or_default();
@@ -142,7 +142,7 @@ impl<'s> Sheet<'s> {
         if self.results > MOST_RESULTS {
             return Err(too_many_results());
         }
-        // A formula that was never computed may spill over any rows below it.
+        // An uncomputed formula may spill over any rows below it.
         let end = if self.book.is_uncomputed { u64::MAX } else { range.rows.1 };
         for column in range.columns.0..=range.columns.1 {
             let last = self.arrays.entry(column).or_default();
@@ -151,7 +151,7 @@ impl<'s> Sheet<'s> {
         Ok(())
     }
 
-    /// Adds the cells that array formulas lack in this row.
+    /// Adds the missing cells of array formulas in this row.
     fn end_arrays(&mut self) -> Result<(), FileError> {
         // A row without cells is blank.
         if self.cells.is_empty() {
@@ -176,12 +176,12 @@ impl<'s> Sheet<'s> {
         if let Some(name) = attribute(element, "r") {
             let position = position(&name).filter(|(column, row)| *row == self.row && *column >= self.column);
             let Some((column, _)) = position else {
-                return Err(damaged(format_args!("the row {} has the cell {name:?} in a wrong place", self.row)));
+                return Err(damaged(format_args!("row {} has the cell {name:?} in the wrong place", self.row)));
             };
             self.column = column;
         }
         if self.column >= WIDEST_ROW {
-            return Err(damaged(format_args!("the row {} has more than {WIDEST_ROW} cells", self.row)));
+            return Err(damaged(format_args!("row {} has more than {WIDEST_ROW} cells", self.row)));
         }
         let cell = &mut self.cell;
         (cell.values, cell.has_inline, self.is_value) = (0, false, false);
@@ -204,15 +204,13 @@ impl<'s> Sheet<'s> {
             unreadable(WITHOUT_RESULT.to_owned())
         } else if is_misplaced {
             unreadable(
-                "has its value where programs do not look; open the workbook in a spreadsheet program and save it"
+                "stores its value in an unexpected place; open the workbook in a spreadsheet program and save it"
                     .to_owned(),
             )
         } else {
             match self.cell.kind.as_str() {
-                "e" if value.is_empty() => {
-                    unreadable("has an error of a formula; correct it in the spreadsheet".to_owned())
-                }
-                // The result of a formula.
+                "e" if value.is_empty() => unreadable("has a formula error; correct it in the spreadsheet".to_owned()),
+                // An empty formula result.
                 _ if value.is_empty() && self.cell.has_formula => (value, CellKind::Text),
                 _ if value.is_empty() => return Ok(()),
                 "s" => {
@@ -226,13 +224,13 @@ impl<'s> Sheet<'s> {
                 "b" => match value.trim() {
                     "1" | "true" | "TRUE" => ("TRUE".to_owned(), CellKind::Text),
                     "0" | "false" | "FALSE" => ("FALSE".to_owned(), CellKind::Text),
-                    _ => unreadable("is neither true nor false, though the workbook says so".to_owned()),
+                    _ => unreadable("is neither true nor false, but stored as a Boolean".to_owned()),
                 },
-                "e" => unreadable(format!("has the error {value} of a formula; correct it in the spreadsheet")),
+                "e" => unreadable(format!("has the formula error {value}; correct it in the spreadsheet")),
                 "d" => (value, CellKind::Date),
                 "" | "n" => match value.trim().parse::<f64>() {
                     Ok(number) => self.number(number),
-                    Err(_) => unreadable("is not a number, though the workbook says so".to_owned()),
+                    Err(_) => unreadable("is not a number, but stored as one".to_owned()),
                 },
                 "str" | "inlineStr" => (unescaped(&value), CellKind::Text),
                 kind => unreadable(format!("has the unknown kind {kind:?}")),
@@ -240,17 +238,17 @@ impl<'s> Sheet<'s> {
         };
         let is_changed = matches!(kind, CellKind::Text) && !text.is_empty();
         let kind = if is_changed && self.cell.style.is_some_and(|style| self.book.changes_texts(style)) {
-            CellKind::Unreadable("shows a text in another way, by its format; enter the whole text".to_owned())
+            CellKind::Unreadable("has a format that changes its text; enter the whole text".to_owned())
         } else {
             kind
         };
         self.row_length += text.len() as u64;
         if self.row_length > LONGEST_ROW {
             let limit = LONGEST_ROW >> 20;
-            return Err(FileError::Limit(format!("the texts of the row {} are longer than {limit} MiB", self.row)));
+            return Err(FileError::Limit(format!("the texts of row {} are longer than {limit} MiB", self.row)));
         }
         self.left = self.left.checked_sub(text.len() as u64).ok_or_else(|| {
-            FileError::Limit("the cells of the sheet share texts that are too long: divide the file".to_owned())
+            FileError::Limit("the cells of the sheet share texts that are too long: split the file".to_owned())
         })?;
         if !text.is_empty() || self.cell.has_formula || matches!(kind, CellKind::Unreadable(_)) {
             self.cells.push(Cell { column, text, kind });
@@ -272,10 +270,10 @@ impl<'s> Sheet<'s> {
         {
             return (date, CellKind::Date);
         }
-        // Formula results have additional, meaningless digits.
+        // Formula results have extra, meaningless digits.
         let lost = (number - with_15_digits(number)).abs() > number.abs() * 2.0 * f64::EPSILON;
         if !number.is_finite() || number.abs() >= FIRST_INEXACT || number.abs() >= FIRST_LONG && lost {
-            let reason = "has a number of more than 15 digits; spreadsheets keep only 15, so enter it as text";
+            let reason = "has a number with more than 15 digits; spreadsheets keep only 15, so enter it as text";
             return (number.to_string(), CellKind::Unreadable(reason.to_owned()));
         }
         match format.show(number) {
@@ -287,7 +285,7 @@ impl<'s> Sheet<'s> {
     fn merge(&mut self, element: &BytesStart<'_>) -> Result<(), FileError> {
         let name = attribute(element, "ref").unwrap_or_default();
         let range = Range::of(&name);
-        self.ranges.push(range.ok_or_else(|| damaged(format_args!("the merged range {name:?} does not exist")))?);
+        self.ranges.push(range.ok_or_else(|| damaged(format_args!("the merged range {name:?} is not valid")))?);
         if self.ranges.len() > MOST_RANGES {
             return Err(FileError::Limit(format!("the sheet has more than {MOST_RANGES} merged ranges")));
         }
@@ -299,7 +297,7 @@ fn too_many_results() -> FileError {
     FileError::Limit(format!("the sheet has more than {MOST_RESULTS} cells with array formulas"))
 }
 
-/// Returns the column and row of a cell's name, such as `C7`. Names beyond the last column do not exist.
+/// Returns the column and row of a cell name such as `C7`, or `None` beyond the last column.
 fn position(name: &str) -> Option<(usize, u64)> {
     let digits = name.find(|next: char| next.is_ascii_digit())?;
     let (letters, row) = name.split_at(digits);
@@ -312,7 +310,7 @@ fn position(name: &str) -> Option<(usize, u64)> {
     (column <= WIDEST_ROW).then_some((column - 1, row))
 }
 
-/// Decodes the characters that XML cannot contain: `_x000D_` is a carriage return, and `_x005F_` an underscore.
+/// Decodes characters that XML cannot contain: `_x000D_` is a carriage return, and `_x005F_` an underscore.
 fn unescaped(text: &str) -> String {
     if !text.contains("_x") {
         return text.to_owned();
@@ -333,7 +331,7 @@ fn unescaped(text: &str) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// A range of cells. Only the first has a value or a formula.
+/// A range of cells. Only the first cell has a value or a formula.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     rows: (u64, u64),
@@ -341,7 +339,7 @@ struct Range {
 }
 
 impl Range {
-    /// Returns the range with a name, such as `C2:C4` or `C2`.
+    /// Parses the name of a range, such as `C2:C4` or `C2`.
     fn of(name: &str) -> Option<Self> {
         let (first, last) = name.split_once(':').unwrap_or((name, name));
         let (first, last) = (position(first)?, position(last)?);
@@ -349,27 +347,27 @@ impl Range {
         (first.0 <= last.0 && first.1 <= last.1).then_some(range)
     }
 
-    /// The number of cells.
+    /// Returns the number of cells.
     fn size(&self) -> u64 {
         (self.rows.1 - self.rows.0 + 1) * (self.columns.1 - self.columns.0 + 1) as u64
     }
 }
 
-/// The merged ranges of a sheet. Rows must be queried in order.
+/// Merged ranges of a sheet. Rows must be queried in order.
 #[derive(Debug, Default)]
 pub(crate) struct Merges {
-    /// The ranges in the order of their first rows.
+    /// Ranges in the order of their first rows.
     ranges: Vec<Range>,
-    /// The next range that no row has reached.
+    /// Index of the next range that no row has reached.
     next: usize,
-    /// The ranges that contain the current row.
+    /// Ranges that contain the current row.
     open: Vec<Range>,
     /// Maximum number of open ranges, unless ranges overlap.
     most: usize,
 }
 
 impl Merges {
-    /// Drops the ranges without any of these columns, which are in order. So only a few ranges contain any one row.
+    /// Drops ranges without any of these sorted columns. Each row is then in only a few ranges.
     pub(crate) fn keep(&mut self, columns: &[usize]) {
         let first_in =
             |range: &Range| columns.get(columns.partition_point(|column| *column < range.columns.0)).copied();
@@ -382,7 +380,7 @@ impl Merges {
         self.open.clear();
     }
 
-    /// Moves to a row. Fails if ranges overlap: otherwise, every row could be compared with all ranges.
+    /// Moves to a row. Fails if ranges overlap. Otherwise, each row might be compared with all ranges.
     pub(crate) fn reach(&mut self, row: u64) -> Result<(), FileError> {
         self.open.retain(|range| range.rows.1 >= row);
         while let Some(range) = self.ranges.get(self.next).filter(|range| range.rows.0 <= row) {
@@ -392,7 +390,7 @@ impl Merges {
         if self.open.len() > self.most { Err(damaged("merged ranges overlap")) } else { Ok(()) }
     }
 
-    /// Returns the name of the range that hides a cell of the current row.
+    /// Returns the name of the range that hides a cell of the current row, if any.
     pub(crate) fn hides(&self, column: usize, row: u64) -> Option<String> {
         let mut open = self.open.iter();
         let Range { rows, columns } = open.find(|range| (range.columns.0..=range.columns.1).contains(&column))?;
@@ -406,7 +404,7 @@ mod tests {
     use super::{position, unescaped};
 
     #[test]
-    fn names_of_cells_have_bounds() {
+    fn cell_names_are_bounded() {
         assert_eq!(position("A1"), Some((0, 1)));
         assert_eq!(position("xfd1048576"), Some((16_383, 1_048_576)));
         for name in ["XFE1", "ZZZZZZ3", "A", "1", "", "A-1", "\u{c4}1"] {

@@ -1,4 +1,4 @@
-//! What a file is read from, and who receives its rows.
+//! Sources of files, and receivers of rows.
 
 use std::{
     io::{BufReader, Read, Seek},
@@ -7,15 +7,15 @@ use std::{
 
 use crate::{error::FileError, row::RawRow};
 
-/// Bytes at the beginning of a file that determine how it is read.
+/// Number of bytes at the start of a file that determine how to read it.
 pub(crate) const HEAD: u64 = 64 << 10;
 
-/// What a table is read from. It is read several times.
+/// Source of a table. A table is read several times.
 pub trait Source: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> Source for T {}
 
 pub(crate) type Input = BufReader<Box<dyn Source>>;
 
-/// Receives each row. It can end the reading.
+/// Receives each row, and can stop the reading.
 pub(crate) type Each<'e> = &'e mut dyn FnMut(RawRow) -> Result<ControlFlow<()>, FileError>;

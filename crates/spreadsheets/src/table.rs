@@ -1,4 +1,4 @@
-//! Tables: columns below a row of headings, in CSV or in a workbook.
+//! Tables: columns below a row of headings, in a CSV file or a workbook.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -25,10 +25,10 @@ use crate::{
     traces::{check_code, check_encoding, check_identifier, is_error, is_scientific, is_total, without_formula},
 };
 
-/// Maximum number of notes about repeated headings.
+/// Maximum number of notes about repeated headings, and of noted columns without a heading.
 const MOST_NOTES: usize = 20;
 
-/// A table whose headings are known.
+/// A table with known headings.
 pub struct Table<R> {
     file: File,
     plan: Plan,
@@ -38,7 +38,7 @@ pub struct Table<R> {
     record: PhantomData<fn() -> R>,
 }
 
-/// How the rows of a table become records.
+/// How a table's rows become records.
 struct Plan {
     header: Header,
     last_line: u64,
@@ -50,12 +50,12 @@ struct Plan {
     escape: Escape,
     empty: Empty,
     required: &'static [&'static str],
-    /// Whether spaces around a text belong to it.
+    /// Whether surrounding spaces are part of a text.
     is_exact: bool,
 }
 
 impl<R: TableRecord> Table<R> {
-    /// Reads a file once to find its headings, and to determine how to read its cells.
+    /// Reads a file once to find its headings and how to read its cells.
     pub fn open(source: impl Source + 'static, options: Options) -> Result<Self, FileError> {
         let headings = Headings::new::<R>(&options.columns)?;
         let mut file = File::open(source, &options, &|names| headings.known::<R>(names, &[]).0)?;
@@ -63,7 +63,7 @@ impl<R: TableRecord> Table<R> {
         if options.dates.is_some() && !fields.iter().any(|name| R::target(name).flatten().is_some_and(is_date)) {
             return Err(FileError::Unused("dates", "records without dates"));
         }
-        // Bytes of another encoding can be read as other letters.
+        // Bytes in another encoding can decode to wrong letters.
         let is_windows_1252 = matches!(&file, File::Csv(text) if text.encoding == WINDOWS_1252);
         let mut scan = Scan { is_windows_1252, ..Scan::default() };
         file.rows(&mut |row| scan.read::<R>(&row, &headings, &options))?;
@@ -127,17 +127,17 @@ impl<R: TableRecord> Table<R> {
         Ok(Self { file, plan, merges, notes, rows, record: PhantomData })
     }
 
-    /// What the records leave out of the table, each named once.
+    /// Returns notes on what the records leave out of the table, each listed once.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The number of rows, including invalid ones.
+    /// Returns the number of rows, including invalid ones.
     pub fn row_count(&self) -> u64 {
         self.rows
     }
 
-    /// Passes on each row in the order of the file, until `each` breaks.
+    /// Passes on each row in file order, until `each` breaks.
     pub fn read(&mut self, mut each: impl FnMut(Row<R>) -> ControlFlow<()>) -> Result<(), FileError> {
         let Self { file, plan, merges, .. } = self;
         merges.restart();
@@ -157,37 +157,39 @@ impl<R: TableRecord> Table<R> {
     }
 }
 
-/// The row of headings.
+/// Row of headings.
 struct Header {
-    /// The headings. Empty ones at the end are removed.
+    /// Headings, without empty ones at the end.
     names: Vec<String>,
     keys: Vec<String>,
     /// Whether each column has a heading.
     is_named: Vec<bool>,
     line: u64,
-    /// The number of cells in the row, in CSV.
+    /// Number of cells in the row, in CSV.
     width: Option<usize>,
     columns: Vec<Target>,
-    /// The number of known headings.
+    /// Number of known headings.
     known: usize,
-    /// The keys of all headings that a table can have, with their fields.
+    /// Keys of all headings that a table can have, with their fields.
     possible: HashMap<String, Option<&'static str>>,
 }
 
 impl Header {
-    /// Whether a row repeats the headings, as in concatenated files.
+    /// Returns whether a row repeats the headings, as in concatenated files.
     fn is_repeated(&self, row: &RawRow) -> bool {
         self.keys.iter().enumerate().all(|(column, heading)| key(start(row.text(column))) == *heading)
     }
 
-    /// Whether a row has different headings than the table, as in concatenated files: in its first cells, and in most of its cells.
+    /// Returns whether a row has different headings than the table, as in concatenated files.
+    ///
+    /// Such a row has headings in its first cells and in most of its cells.
     fn has_others(&self, row: &RawRow) -> bool {
         let cells = || row.cells.iter().filter(|cell| !cell.is_blank());
         let is_heading = |cell: &&Cell| self.possible.contains_key(&key(start(&cell.text)));
-        // No record has the name of a required field in this field.
+        // No record has a required field's name as the value of that field.
         let is_own = |(column, field): (usize, &Target)| {
             let (Some(field), text) = (field.filter(|field| field.required), row.text(column)) else { return false };
-            // A name can be `Name`. No heading of these fields has a digit.
+            // An affiliate can be called `Name`. Headings of ID fields contain no digits.
             let can_be_value = if field.name.ends_with("_id") {
                 text.contains(|next: char| next.is_ascii_digit())
             } else {
@@ -203,7 +205,7 @@ impl Header {
             && cells().filter(is_heading).count() * 2 > cells().count()
     }
 
-    /// Whether the cells of a row above the headings can be a record.
+    /// Returns whether a row above the headings may be a record.
     fn is_record(&self, cells: &[String], required: &[&str]) -> bool {
         let filled = cells.iter().filter(|cell| !cell.is_empty()).count();
         let has = |name: &&str| {
@@ -215,19 +217,19 @@ impl Header {
     }
 }
 
-/// What the first reading of a file finds.
+/// Findings of a file's first read.
 #[derive(Default)]
 struct Scan {
     header: Option<Header>,
-    /// The rows above the headings, with their lines.
+    /// Rows above the headings, with their lines.
     above: Vec<(Vec<String>, u64)>,
     orders: Orders,
     rows: u64,
-    /// The number of cells in the last row, if it has fewer than the headings.
+    /// Number of cells in the last row, if it has fewer than the headings.
     narrow: Option<usize>,
     is_broken: bool,
     last_line: u64,
-    /// The columns without a heading that have cells.
+    /// Columns with cells but without a heading.
     unnamed: BTreeSet<usize>,
     is_windows_1252: bool,
     notes: Vec<String>,
@@ -253,7 +255,7 @@ impl Scan {
         }
         if header.has_others(row) {
             return Err(FileError::Columns(format!(
-                "row {} has other headings than row {}, or in another order: put the tables into files of their own",
+                "row {} has different headings than row {}, or in another order: put the tables into separate files",
                 row.line, header.line
             )));
         }
@@ -267,7 +269,7 @@ impl Scan {
         }
         let narrow = row.width.filter(|width| *width < header.names.len());
         if let (Some(width), Some(other), Some(widest)) = (narrow, self.narrow, header.width) {
-            // The line break is within a cell: the last of one row and the first of the other. Between two line breaks is one cell.
+            // A line break splits a cell into the last cell of one row and the first of the next. Two line breaks leave a row with one cell.
             let both = width + other - 1;
             self.is_broken |= width.min(other) == 1 || (header.names.len()..=widest).contains(&both);
         }
@@ -288,7 +290,7 @@ impl Scan {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Reads a row that may have the headings. Returns whether it is above the records.
+    /// Reads a row that may contain the headings. Returns whether it is above the records.
     fn read_first<R: TableRecord>(
         &mut self,
         row: &RawRow,
@@ -302,7 +304,7 @@ impl Scan {
             return Err(FileError::Limit(format!("the file has more than {limit} columns with a heading")));
         }
         let (known, is_whole) = headings.known::<R>(&names, options.required);
-        // A title can be the name of a heading.
+        // A title can equal a heading.
         if !is_whole || self.header.as_ref().is_some_and(|header| header.known >= known) {
             let is_above = self.header.is_none() && self.above.len() < FIRST_ROWS;
             self.above.extend(is_above.then_some((names, row.line)));
@@ -325,7 +327,7 @@ impl Scan {
         let header = Header { names, keys, is_named, line: row.line, width: row.width, columns, known, possible };
         if let Some((_, line)) = self.above.iter().find(|(cells, _)| header.is_record(cells, options.required)) {
             return Err(FileError::Columns(format!(
-                "row {line} is above the headings in row {}, and can be a record: move it below them, or remove it",
+                "row {line} is above the headings in row {}, and may be a record: move it below them, or remove it",
                 header.line
             )));
         }
@@ -337,7 +339,7 @@ impl Scan {
         Ok(true)
     }
 
-    /// Adds a note, unless there are many.
+    /// Adds a note, up to a limit.
     fn note(&mut self, note: String) {
         if self.notes.len() < MOST_NOTES {
             self.notes.push(note);
@@ -355,20 +357,20 @@ impl Scan {
     }
 }
 
-/// Whether a field is a calendar day.
+/// Returns whether a field is a calendar day.
 fn is_day(field: &Field) -> bool {
     field.format == Format::StartDate
 }
 
-/// Whether a field is a calendar day or a time.
+/// Returns whether a field is a calendar day or a time.
 fn is_date(field: &Field) -> bool {
     is_day(field) || field.form == "datetime"
 }
 
 impl Plan {
-    /// Returns the fields of a row.
+    /// Returns a row's fields.
     fn values(&self, row: &RawRow, merges: &Merges) -> Result<Values, Vec<RowError>> {
-        // The row may also be a record, so it is not skipped silently.
+        // The row may be a record, so it is not skipped silently.
         if is_total(row) {
             return Err(RowError::of_row("The row seems to have totals of the rows above; remove it from the file."));
         }
@@ -381,7 +383,7 @@ impl Plan {
             let cell = row.cell(column);
             let text = match merges.hides(column, row.line) {
                 Some(range) => {
-                    Err(format!("The cell is merged with others ({range}); split them and repeat the value."))
+                    Err(format!("The cell is merged with others ({range}); unmerge them and repeat the value."))
                 }
                 None => cell.map_or(Ok(String::new()), |cell| self.text(cell, field)),
             };
@@ -400,8 +402,8 @@ impl Plan {
 
     /// Fails if the number of cells shows that a row is damaged.
     fn check_width(&self, row: &RawRow, width: usize) -> Result<(), Vec<RowError>> {
-        // Every row has the cells up to the last required field. Spreadsheets omit empty cells at the end of a row. If an empty cell
-        // clears its field, every cell counts: an unquoted line break would clear the fields after it.
+        // Every row has the cells up to the last required field. Spreadsheets omit empty cells at the end of a row. If empty cells clear fields,
+        // every cell counts. Otherwise, an unquoted line break would clear the fields after it.
         let columns = &self.header.columns;
         let is_required = |field: &Target| field.is_some_and(|field| field.required || field.entry);
         let required = columns.iter().rposition(is_required).map_or(0, |last| last + 1);
@@ -412,44 +414,42 @@ impl Plan {
         {
             "is a separator or a quote missing?"
         } else if is_short && row.line == self.last_line && !self.ends_in_line_end {
-            "is the file cut off? Its last line has no end."
+            "is the file cut off? Its last line has no line break."
         } else {
             return Ok(());
         };
-        Err(RowError::of_row(format!(
-            "The row has {width} columns, and the row of headings has {expected}; {question}"
-        )))
+        Err(RowError::of_row(format!("The row has {width} columns, but the heading row has {expected}; {question}")))
     }
 
-    /// Returns the text of a cell, or the reason why it cannot be read.
+    /// Returns a cell's text, or the reason why it cannot be read.
     fn text(&self, cell: &Cell, field: &Field) -> Result<String, String> {
         let date_of = |number: f64| self.epoch.and_then(|epoch| epoch.date(number));
         let written = match cell.kind {
             CellKind::Unreadable(ref reason) => return Err(format!("The cell {reason}.")),
             CellKind::Date if !is_date(field) => {
-                return Err("The cell is a date, and the field is not; enter the value as text.".to_owned());
+                return Err("The cell is a date, but the field is not; enter the value as text.".to_owned());
             }
-            // As a date, it would be in 1900 to 1906.
+            // As a date, the number would be between 1900 and 1906.
             CellKind::Number(number) if is_date(field) && number < 2200.0 => {
                 return Err(format!(
                     "The cell has the number {number}, which is a year or a date without its format; enter the whole date."
                 ));
             }
-            // The cell has lost its format.
+            // The cell has lost its date format.
             CellKind::Number(number) if is_date(field) => date_of(number).unwrap_or_else(|| cell.text.clone()),
             _ => cell.text.clone(),
         };
         let shown = visible(&written);
-        // An export has an apostrophe before its own formulas.
+        // Exports write an apostrophe before formulas.
         let text = match self.is_exact {
             true if without_formula(&written) == written => self.escape.text(&written),
             true => without_formula(&written),
             false => visible(self.escape.text(without_formula(shown))),
         };
-        // A spreadsheet can have saved and damaged an export.
+        // A spreadsheet may have saved and damaged an export.
         let unescaped = Some(visible(text)).filter(|text| *text != shown);
         if let Some(error) = [Some(shown), unescaped].into_iter().flatten().find(|text| is_error(text)) {
-            return Err(format!("The cell has the error {error} of a formula; correct it in the spreadsheet."));
+            return Err(format!("The cell has the formula error {error}; correct it in the spreadsheet."));
         }
         if is_scientific(visible(text)) {
             return Err(format!(
@@ -488,7 +488,7 @@ impl Plan {
         }
     }
 
-    /// Returns an error with the cell of its field.
+    /// Adds the cell of an error's field to the error.
     fn placed(&self, mut error: RowError, line: u64) -> RowError {
         let is_named =
             |field: &Target| field.is_some_and(|field| error.field.split('.').any(|part| part == field.name));

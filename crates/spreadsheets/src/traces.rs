@@ -1,4 +1,4 @@
-//! Traces of other programs in cells: errors of formulas, numbers that lost digits, texts in other encodings, totals.
+//! Traces of other programs in cells: formula errors, lost digits, wrong encodings and totals.
 
 use encoding_rs::WINDOWS_1252;
 
@@ -8,30 +8,30 @@ use crate::{
     row::{RawRow, visible},
 };
 
-/// What a spreadsheet shows instead of a value that it cannot compute, in several languages. Most others end in `!` or `?`.
+/// Formula errors in several languages. Most others end in `!` or `?`.
 const ERRORS: [&str; 11] =
     ["#N/A", "#NV", "#N/D", "#N/V", "#N/B", "#I/T", "#Н/Д", "#YOK", "#HIÁNYZIK", "#NENÍ_K_DISPOZICI", "#GETTING_DATA"];
-/// How `LibreOffice` begins an error with a number.
+/// Prefixes of `LibreOffice` errors with a number.
 const NUMBERED_ERRORS: [&str; 6] = ["Err", "Error", "Fehler", "Fout", "Erro", "Errore"];
-/// What programs write for a missing identifier.
+/// Values that programs write for a missing identifier.
 const MISSING: [&str; 6] = ["NaN", "nan", "NULL", "null", "None", "<NA>"];
-/// Signs of Windows-1252 that are not between two letters. In their places, MS-DOS has letters.
+/// Windows-1252 signs that never occur between two letters. MS-DOS has letters in their places.
 const NOT_IN_WORDS: &str = "€‚„†‡ˆ‰‹“”˜›¡¢£¤¥•¦§¶¿";
-/// Those of them that are not behind a letter either.
+/// Signs in [`NOT_IN_WORDS`] that never follow a letter either.
 const NOT_IN_OR_AFTER_WORDS: &str = "‚„ˆ˜¡¢¤•";
-/// Letters that are not behind a lowercase letter. Mac Roman and MS-DOS have other letters in their places.
+/// Letters that never follow a lowercase letter. Mac Roman and MS-DOS have other letters in their places.
 const NOT_IN_LOWERCASE_WORDS: &str = "ŠŒŽŸ";
 /// Punctuation that can follow a capital letter.
 const PUNCTUATION: &str = "“”‘’–—…«»\u{a0}";
-/// The first or last word of a row with totals, in several languages.
+/// First or last word of a row with totals, in several languages.
 const TOTALS: &str = "total totals totales totaux totalt totais totaal totale subtotal subtotals subtotaal grandtotal totalgeneral \
                       sum summe summa suma soma somme gesamt gesamtsumme gesamtergebnis ergebnis zwischensumme teilergebnis anzahl \
                       count average moyenne durchschnitt mittelwert celkem razem łącznie toplam összesen yhteensä \
                       итого итог всего 合計 小計 合计 小计 总计 합계";
-/// Words beside these that do not make them the name of a company.
+/// Words that can accompany totals without making a company name.
 const WITH_TOTALS: &str = "affiliates records rows urls entries items general général geral generale общий eur";
 
-/// Whether a row has totals of the rows above: a text with a word such as `Total`, and only numbers in its other cells.
+/// Returns whether a row has totals: a text with a word such as `Total`, and only numbers in its other cells.
 pub(crate) fn is_total(row: &RawRow) -> bool {
     let mut cells = row.cells.iter().filter(|cell| cell.text.contains(char::is_alphabetic));
     let text = start(cells.next().map_or("", |cell| visible(&cell.text)));
@@ -39,7 +39,7 @@ pub(crate) fn is_total(row: &RawRow) -> bool {
         return false;
     }
     let words: Vec<&str> = text.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).collect();
-    // IDs such as SUM100 and TOTAL-7 have their number beside the word.
+    // IDs such as SUM100 and TOTAL-7 contain digits.
     let is_plain = |word: &str| !word.contains(|next: char| next.is_ascii_digit());
     let is_in = |list: &str, word: &str| {
         let letters = letters(word);
@@ -52,7 +52,7 @@ pub(crate) fn is_total(row: &RawRow) -> bool {
     is_last || is_first && words.iter().all(|word| is_in(TOTALS, word) || is_in(WITH_TOTALS, word))
 }
 
-/// Whether a text is what a spreadsheet shows for an error, or for a number in a narrow column.
+/// Returns whether a text is a spreadsheet's error, or its filler for a number in a narrow column.
 pub(crate) fn is_error(text: &str) -> bool {
     let is_filled = text.len() > 2 && text.bytes().all(|byte| byte == b'#');
     let is_number = |code: &str| !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit());
@@ -63,7 +63,7 @@ pub(crate) fn is_error(text: &str) -> bool {
     is_filled || of_calc || is_named || ERRORS.contains(&text)
 }
 
-/// Whether a text is a number with an exponent, such as 4.91512E+11 or 12e5.
+/// Returns whether a text is a number with an exponent, such as 4.91512E+11 or 12e5.
 pub(crate) fn is_scientific(text: &str) -> bool {
     let Some((number, exponent)) = text.split_once(['E', 'e']) else { return false };
     let unsigned = |text| <str>::strip_prefix(text, ['+', '-']).unwrap_or(text);
@@ -74,7 +74,7 @@ pub(crate) fn is_scientific(text: &str) -> bool {
     !exponent.is_empty() && digits(exponent) && digits(whole) && digits(decimals) && whole.len() + decimals.len() > 0
 }
 
-/// Returns the text of a formula such as `="00501"`, which programs write so that spreadsheets keep the zeros.
+/// Returns the text of a formula such as `="00501"`, which programs write to preserve leading zeros.
 pub(crate) fn without_formula(text: &str) -> &str {
     let quoted = text.strip_prefix("=\"").and_then(|text| text.strip_suffix('"'));
     quoted.filter(|text| !text.contains('"')).map_or(text, visible)
@@ -84,18 +84,18 @@ pub(crate) fn without_formula(text: &str) -> &str {
 pub(crate) fn check_code(text: &str) -> Result<(), String> {
     let whole = text.strip_suffix(".0").filter(|whole| !whole.is_empty());
     if whole.is_some_and(|whole| whole.bytes().all(|byte| byte.is_ascii_digit())) {
-        return Err(format!("The number {text} has decimals, as some programs write numbers; write it without them."));
+        return Err(format!("The number {text} has decimals, which some programs add; remove them."));
     }
     Ok(())
 }
 
-/// Returns an identifier, unless it is a formula, or what a program writes for a missing value.
+/// Returns an identifier, unless it is a formula, a program's missing value, or has control characters.
 pub(crate) fn check_identifier(text: String) -> Result<String, String> {
     if text.starts_with('=') {
         return Err("The ID is a formula; enter its result.".to_owned());
     }
     if MISSING.contains(&text.as_str()) {
-        return Err(format!("The ID is {text}, as programs write a missing value; enter the ID."));
+        return Err(format!("The ID is {text}, which programs write for a missing value; enter the ID."));
     }
     if text.contains(char::is_control) {
         return Err("The ID has a control character, such as a line break; enter it again.".to_owned());
@@ -103,7 +103,7 @@ pub(crate) fn check_identifier(text: String) -> Result<String, String> {
     Ok(text)
 }
 
-/// Fails if a text of Windows-1252 seems to have another encoding. Other rows can have letters that nobody can tell from the right ones.
+/// Fails if a Windows-1252 text seems to have another encoding. Wrong letters in other rows could go unnoticed.
 pub(crate) fn check_encoding(line: u64, text: &str) -> Result<(), FileError> {
     let shown = short(text);
     if has_parts_of_letters(text) {
@@ -117,7 +117,7 @@ pub(crate) fn check_encoding(line: u64, text: &str) -> Result<(), FileError> {
     )))
 }
 
-/// Whether a text has letters in UTF-8 that were read as Windows-1252, such as `Ã¼`.
+/// Returns whether a text has UTF-8 letters that were read as Windows-1252, such as `Ã¼`.
 fn has_parts_of_letters(text: &str) -> bool {
     let is_part = |next: char| {
         let byte = WINDOWS_1252.encode(next.encode_utf8(&mut [0; 4])).0.first().copied();

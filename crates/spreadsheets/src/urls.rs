@@ -1,4 +1,4 @@
-//! URLs to monitor.
+//! Tables of URLs to monitor.
 
 use compliance_api::{
     rules::{Check as _, check},

@@ -1,4 +1,4 @@
-//! Excel workbooks: which sheet is read.
+//! Excel workbooks, and the choice of the sheet to read.
 
 use std::{collections::HashMap, ops::ControlFlow};
 
@@ -14,19 +14,19 @@ use crate::{
     xml::{Node, Parts, attribute, flag},
 };
 
-/// The part with the relationships of the whole workbook.
+/// Part with the relationships of the whole workbook.
 const PACKAGE: &str = "_rels/.rels";
-/// Maximum number of relationships of a part, and of sheets.
+/// Maximum number of relationships per part, and of sheets.
 const MOST_RELATIONS: usize = 10_000;
 
-/// A workbook, and the sheet that is read.
+/// A workbook and its chosen sheet.
 pub(crate) struct Workbook {
     parts: Parts,
     path: String,
     pub(crate) book: Book,
     pub(crate) merges: Merges,
     pub(crate) hidden_rows: u64,
-    /// The name of the sheet, and the names of the others.
+    /// Name of the chosen sheet, and names of the others.
     pub(crate) sheet: String,
     pub(crate) others: Vec<String>,
     unpacked: u64,
@@ -83,7 +83,7 @@ impl Workbook {
         Ok(Self { parts, path, book, merges: Merges::default(), hidden_rows: 0, sheet, others, unpacked })
     }
 
-    /// Passes on each row that has cells. The first reading finds merged cells, which follow the rows.
+    /// Passes on each row with cells. The first read finds merged cells, which come after the rows in the file.
     pub(crate) fn rows(&mut self, each: Each<'_>) -> Result<(), FileError> {
         self.parts.restart(self.unpacked);
         self.merges.restart();
@@ -99,7 +99,7 @@ impl Workbook {
     }
 }
 
-/// Names the kind of a ZIP archive that is not a workbook.
+/// Returns the kind of a ZIP archive that is not a workbook.
 fn kind(parts: &Parts) -> &'static str {
     let kinds = [
         ("xl/workbook.bin", "a binary workbook (.xlsb)"),
@@ -111,14 +111,14 @@ fn kind(parts: &Parts) -> &'static str {
     kinds.into_iter().find(|(part, _)| parts.has(part)).map_or("a ZIP archive", |(_, kind)| kind)
 }
 
-/// A relationship of a part to another part.
+/// A part's relationship to another part.
 struct Relation {
-    /// The last word of the type. Strict and transitional workbooks have different types that end in the same word.
+    /// Last word of the type. Strict and transitional workbooks have different types that end in the same word.
     kind: String,
     target: String,
 }
 
-/// Returns the relationships of a part, by ID.
+/// Returns a part's relationships, by ID.
 fn relations(parts: &mut Parts, path: &str) -> Result<HashMap<String, Relation>, FileError> {
     let folder = path.split_once("_rels/").map_or("", |(folder, _)| folder);
     let mut relations = HashMap::new();
@@ -148,7 +148,7 @@ struct SheetPart {
     is_visible: bool,
 }
 
-/// Returns a sheet with cells. Charts have sheets of their own.
+/// Returns a sheet with cells. Charts have their own kind of sheet.
 fn sheet(element: &BytesStart<'_>, relations: &HashMap<String, Relation>) -> Option<SheetPart> {
     let relation = relations.get(&attribute(element, "id")?).filter(|relation| relation.kind == "worksheet")?;
     let is_visible = attribute(element, "state").is_none_or(|state| state == "visible");

@@ -1,4 +1,4 @@
-//! Parts of a workbook: XML in a ZIP archive, with a limit for all parts together.
+//! Workbook parts: XML in a ZIP archive, with one limit for all parts together.
 
 use std::{
     collections::HashMap,
@@ -18,41 +18,41 @@ use crate::{
     source::Input,
 };
 
-/// Maximum number of parts. Workbooks have some hundreds at most.
+/// Maximum number of parts. Workbooks have a few hundred at most.
 const MOST_PARTS: u64 = 10_000;
-/// Elements that a part can have in addition to one for each [`ELEMENT`] bytes. Sheets have fewer.
+/// Number of elements allowed in a part, beyond one per [`ELEMENT`] bytes. Sheets have fewer.
 const FREE_ELEMENTS: u64 = 1 << 16;
-/// Bytes of an element in a dense part. Reading takes time for each element.
+/// Size of an element in a dense part, in bytes. Every element takes time to read.
 const ELEMENT: u64 = 8;
-/// Maximum number of open elements.
+/// Maximum nesting depth of elements.
 const DEEPEST: usize = 100;
 /// Maximum distance of the archive's directory from the end of the file, in bytes.
 const TAIL: u64 = (64 << 10) + 128;
 
-/// What a part consists of.
+/// A node of a part.
 pub(crate) enum Node<'n> {
     Start(&'n str, &'n BytesStart<'n>),
     Text(&'n str),
     End(&'n str),
 }
 
-/// Receives each node of a part. It can end the reading.
+/// Receives each node of a part, and can stop the reading.
 pub(crate) type EachNode<'e> = &'e mut dyn FnMut(Node<'_>) -> Result<ControlFlow<()>, FileError>;
 
-/// The parts of a workbook.
+/// Parts of a workbook.
 pub(crate) struct Parts {
     archive: ZipArchive<Input>,
-    /// Positions of the parts, by name in lower case.
+    /// Part positions, by name in lowercase.
     positions: HashMap<String, usize>,
     limit: u64,
-    /// How many bytes can still be unpacked.
+    /// Number of bytes that can still be unpacked.
     left: u64,
 }
 
 impl Parts {
     pub(crate) fn open(mut source: Input, limit: u64) -> Result<Self, FileError> {
         check_directory(&mut source)?;
-        // Other offsets would be found by searching.
+        // Otherwise, the library would search for the offset.
         let config = Config { archive_offset: zip::read::ArchiveOffset::Known(0) };
         let archive = ZipArchive::with_config(config, source).map_err(|error| of_zip(&error))?;
         let names = archive.file_names().enumerate();
@@ -64,26 +64,26 @@ impl Parts {
         self.positions.contains_key(&normalized(name))
     }
 
-    /// Allows the parts to be unpacked again.
+    /// Resets the number of unpacked bytes to `unpacked`, to read parts again.
     pub(crate) fn restart(&mut self, unpacked: u64) {
         self.left = self.limit.saturating_sub(unpacked);
     }
 
-    /// Returns how many bytes can be unpacked in all.
+    /// Returns the maximum number of unpacked bytes.
     pub(crate) fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Returns how many bytes were unpacked.
+    /// Returns the number of unpacked bytes.
     pub(crate) fn unpacked(&self) -> u64 {
         self.limit - self.left
     }
 
-    /// Passes on the nodes of a part. Returns whether the part exists.
+    /// Passes a part's nodes to `each`. Returns whether the part exists.
     pub(crate) fn read(&mut self, name: &str, each: EachNode<'_>) -> Result<bool, FileError> {
         let Some(position) = self.positions.get(&normalized(name)) else { return Ok(false) };
         let file = self.archive.by_index(*position).map_err(|error| of_zip(&error))?;
-        // One extra byte shows that the limit is exceeded.
+        // One extra byte shows that a part exceeds the limit.
         let mut xml = Reader::from_reader(BufReader::new(file.take(self.left + 1)));
         xml.config_mut().expand_empty_elements = true;
         let (mut buffer, mut depth, mut elements) = (Vec::new(), 0, 0);
@@ -98,11 +98,11 @@ impl Parts {
                     (depth, elements) = (depth + 1, elements + 1);
                     if elements > FREE_ELEMENTS + xml.buffer_position() / ELEMENT {
                         break Err(FileError::Limit(format!(
-                            "the part {name} of the workbook has too many elements without a content: remove unused rows and cells"
+                            "the part {name} of the workbook has too many empty elements: remove unused rows and cells"
                         )));
                     }
                     if depth > DEEPEST {
-                        break Err(damaged(format_args!("the part {name} has more than {DEEPEST} open elements")));
+                        break Err(damaged(format_args!("the part {name} nests more than {DEEPEST} elements")));
                     }
                     each(Node::Start(start.local_name().as_ref(), &start))
                 }
@@ -136,14 +136,14 @@ impl Parts {
         let left = xml.get_mut().get_mut().limit();
         if left == 0 {
             let limit = self.limit >> 20;
-            return Err(FileError::Limit(format!("the workbook has more than {limit} MiB when it is unpacked")));
+            return Err(FileError::Limit(format!("the workbook is larger than {limit} MiB when unpacked")));
         }
         self.left = left - 1;
         read.map(|()| true)
     }
 }
 
-/// Returns an attribute of an element.
+/// Returns an element's attribute.
 pub(crate) fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
     let mut attributes = element.attributes();
     let mut attributes = attributes.with_checks(false).map_while(Result::ok);
@@ -156,20 +156,22 @@ pub(crate) fn flag(element: &BytesStart<'_>, name: &str) -> bool {
     attribute(element, name).is_some_and(|value| matches!(value.as_str(), "1" | "true"))
 }
 
-/// Normalizes the name of a part for comparison.
+/// Normalizes a part name for comparison.
 fn normalized(name: &str) -> String {
     name.trim_start_matches('/').replace('\\', "/").to_ascii_lowercase()
 }
 
 fn of_zip(error: &ZipError) -> FileError {
     match error {
-        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => FileError::Kind("a ZIP archive with a password"),
-        ZipError::InvalidArchive(_) => damaged("the archive is cut off, or no archive"),
+        ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => {
+            FileError::Kind("a password-protected ZIP archive")
+        }
+        ZipError::InvalidArchive(_) => damaged("the archive is cut off or invalid"),
         error => damaged(error),
     }
 }
 
-/// Fails if the archive claims more parts than any workbook has. The library would reserve memory for all of them.
+/// Fails if the archive claims more parts than any workbook has. Otherwise, the library would reserve memory for all of them.
 fn check_directory(source: &mut Input) -> Result<(), FileError> {
     let length = source.seek(SeekFrom::End(0))?;
     let start = length.saturating_sub(TAIL);
@@ -183,7 +185,7 @@ fn check_directory(source: &mut Input) -> Result<(), FileError> {
     let mut most = 0;
     for record in tail.windows(4).enumerate().filter(|(_, bytes)| bytes.starts_with(b"PK")).map(|(at, _)| &tail[at..]) {
         let parts = match record {
-            // The end of the directory. A number that does not fit is in the record that the locator names.
+            // The end of the directory. A number that does not fit is in the record that the locator points to.
             [_, _, 5, 6, ..] => number(record, 10, 2).filter(|parts| *parts != 0xffff),
             [_, _, 6, 7, ..] => {
                 let at = number(record, 8, 8).filter(|at| *at < length).unwrap_or(0);

@@ -1,6 +1,6 @@
-//! Small workbooks that other readers unpack into gigabytes. A program of its own measures its memory.
+//! Small workbooks that other readers unpack into gigabytes. A separate program measures the memory.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 #[path = "tables/support.rs"]
 #[allow(dead_code, reason = "the other program uses the rest")]
@@ -16,33 +16,33 @@ use spreadsheets::{Limits, Options};
 use support::{Book, options, read, texts};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-/// How much of a workbook is unpacked: a fraction of the limit of a request, so that the test takes seconds.
+/// Maximum unpacked size, in bytes: a fraction of the request limit, so the test takes seconds.
 const UNPACKED: usize = 2 << 20;
-/// Maximum memory of a file, in KiB: four times what is unpacked.
+/// Maximum memory for a file, in KiB: four times the unpacked size.
 const MOST_MEMORY: u64 = 8 << 10;
-/// Maximum duration in a build without optimization.
+/// Maximum duration in an unoptimized build.
 const LONGEST: Duration = Duration::from_mins(2);
-/// What is repeated in a part.
+/// Placeholder for the repeated text in a part.
 const REPEATED: char = '\u{a7}';
 
-/// Returns a number of the process, in KiB.
+/// Returns one of the process's memory figures, in KiB.
 fn memory(name: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
     line.trim_matches([':', '\t', ' ']).trim_end_matches(" kB").parse().unwrap()
 }
 
-/// Returns a workbook with headings, and rows below them.
+/// Returns a workbook with headings and rows below them.
 fn book(rows: &str) -> Book {
     Book::of(texts(1, &["client_affiliate_id", "affiliate_name"]) + rows)
 }
 
-/// Returns a workbook in which a text replaces another one.
+/// Returns a workbook's parts with one text replaced by another.
 fn with(from: &str, to: &str) -> Vec<(String, String)> {
     book("").parts().into_iter().map(|(name, part)| (name, part.replace(from, to))).collect()
 }
 
-/// Returns an archive in which `text` has `size` bytes, without ever having them in memory.
+/// Returns an archive with `size` bytes of repeated `text`, without holding them in memory.
 fn repeated(parts: Vec<(String, String)>, text: &str, size: usize) -> Vec<u8> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     let block = text.repeat(1000);
@@ -59,7 +59,7 @@ fn repeated(parts: Vec<(String, String)>, text: &str, size: usize) -> Vec<u8> {
 }
 
 #[test]
-fn hostile_workbooks_need_bounded_memory() {
+fn hostile_workbooks_use_bounded_memory() {
     let texts = |texts: &str| Book { texts: texts.to_owned(), ..book("") }.parts();
     let most = UNPACKED - (1 << 17);
     let cases = [
@@ -91,7 +91,7 @@ fn hostile_workbooks_need_bounded_memory() {
     ];
     for (name, parts, text, size) in cases {
         let bytes = repeated(parts, text, size);
-        // Begins to measure the peak again.
+        // Resets the measured peak.
         fs::write("/proc/self/clear_refs", "5").unwrap();
         let (before, started, length) = (memory("VmRSS"), Instant::now(), bytes.len());
         let limits = Limits { unpacked_bytes: UNPACKED as u64, ..options().limits };

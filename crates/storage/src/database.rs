@@ -1,4 +1,4 @@
-//! Connections to PostgreSQL, migrations, and what differs on Citus.
+//! PostgreSQL connections, migrations and Citus support.
 
 mod citus;
 mod connections;

@@ -1,4 +1,4 @@
-//! Database errors. The log gets the text, and the caller gets the meaning.
+//! Database errors. Logs show the text, and callers get the meaning.
 
 use std::io;
 
@@ -10,20 +10,20 @@ use crate::metrics::{
     EXHAUSTED_CONNECTIONS, EXHAUSTED_DISK, EXHAUSTED_MEMORY, EXHAUSTED_OTHER, EXHAUSTED_READ_ONLY, count_exhausted,
 };
 
-/// `read_only_sql_transaction`: the server is a standby now, or an operator has made it read-only.
+/// `read_only_sql_transaction`: the server is now a standby, or an operator has made it read-only.
 const READ_ONLY: &str = "25006";
 
-/// Message for a record with an infinite date, or another value that requests cannot have.
+/// Message for a record with an infinite date, or another value that requests cannot set.
 const OUT_OF_RANGE: &str =
     "The record has a value that is out of range. Ask the operator of the service to correct it.";
 
-/// Reason why a statement was not sent, or its result not awaited. Source of a [`sqlx::Error::Io`].
+/// Reason why a statement was not sent, or its result was not awaited. Source of a [`sqlx::Error::Io`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unavailable {
     /// Nothing was sent, because the database did not respond to a check.
     #[error("the database does not respond")]
     Down,
-    #[error("the connection to the database hangs")]
+    #[error("the database connection hangs")]
     Hung,
     #[error("the database takes no writes")]
     ReadOnly,
@@ -32,7 +32,7 @@ pub(crate) enum Unavailable {
 }
 
 impl Unavailable {
-    /// Returns the reason in an error, if it has one.
+    /// Returns the reason in an error, if any.
     pub(crate) fn of(error: &sqlx::Error) -> Option<Self> {
         let sqlx::Error::Io(error) = error else { return None };
         error.get_ref()?.downcast_ref().copied()
@@ -45,7 +45,7 @@ impl From<Unavailable> for sqlx::Error {
     }
 }
 
-/// Returns the text of an error for operators: the server's message with its code, without the line of PostgreSQL's source that sqlx adds.
+/// Returns an error's text for operators: the server's message and code, without the PostgreSQL source line that sqlx adds.
 pub fn text(error: &sqlx::Error) -> String {
     match error {
         sqlx::Error::Database(database) => match database.code() {
@@ -57,10 +57,10 @@ pub fn text(error: &sqlx::Error) -> String {
     }
 }
 
-/// Returns the caller's error for an error of the database.
+/// Converts a database error to the caller's error.
 pub fn from_database(error: sqlx::Error) -> Error {
     match &error {
-        // The probe has logged it.
+        // The probe has already logged the outage.
         error if Unavailable::of(error) == Some(Unavailable::Down) => Error::database_unavailable(),
         sqlx::Error::PoolTimedOut => {
             warn_limited!("no database connection became free in time");
@@ -87,7 +87,7 @@ pub fn from_database(error: sqlx::Error) -> Error {
                 if code == READ_ONLY {
                     count_exhausted(EXHAUSTED_READ_ONLY);
                 }
-                warn_limited!(code, "the database cannot serve: {}", text(&error));
+                warn_limited!(code, "the database is unavailable: {}", text(&error));
                 Error::database_unavailable()
             }
             code => {
@@ -105,13 +105,13 @@ pub fn from_database(error: sqlx::Error) -> Error {
             Error::database_unavailable()
         }
         error => {
-            error_limited!("the database's response cannot be read: {}", text(error));
+            error_limited!("cannot read the database's response: {}", text(error));
             Error::internal()
         }
     }
 }
 
-/// Returns the error of a request that did not enter a batch.
+/// Converts a batcher error to the caller's error.
 pub fn from_batcher(error: BatchError) -> Error {
     match error {
         BatchError::QueueFull => Error::overloaded(),
@@ -119,7 +119,7 @@ pub fn from_batcher(error: BatchError) -> Error {
     }
 }
 
-/// Returns whether the connection was lost before or during the statement. A read can be retried then.
+/// Returns whether the connection was lost before or during the statement. If so, a read can be retried.
 pub fn is_disconnected(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_)
@@ -132,7 +132,7 @@ pub fn is_disconnected(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Returns whether the statement lost to a concurrent one.
+/// Returns whether the statement conflicted with a concurrent one.
 ///
 /// The cause is a deadlock, a serialization failure, a taken unique key, or an erased record.
 pub fn is_contention(error: &sqlx::Error) -> bool {
@@ -144,45 +144,43 @@ pub fn is_unique_violation(error: &sqlx::Error) -> bool {
     has_code(error, &["23505"])
 }
 
-/// Returns whether a lock or a deadlock stopped a schema change. It changed nothing.
+/// Returns whether a lock or a deadlock stopped a schema change. The statement changed nothing.
 pub fn is_in_the_way(error: &sqlx::Error) -> bool {
     has_code(error, &["55P03", "40P01"])
 }
 
-/// Returns whether a lock was not free in time (`lock_not_available`). The statement changed nothing.
+/// Returns whether a lock wait timed out (`lock_not_available`). The statement changed nothing.
 pub fn is_lock_timeout(error: &sqlx::Error) -> bool {
     has_code(error, &["55P03"])
 }
 
-/// Returns whether a write did not get a lock in time.
+/// Returns whether a write timed out waiting for locks.
 ///
-/// A write can wait for several locks. If its time ends between two locks, PostgreSQL reports `query_canceled`.
+/// If the time runs out between two locks, PostgreSQL reports `query_canceled`.
 pub fn is_lock_timeout_of_write(error: &sqlx::Error) -> bool {
     has_code(error, &["55P03", "57014"])
 }
 
 /// Returns whether another Citus node was unreachable.
 ///
-/// Such an error says nothing about this connection.
-///
-/// These are the `connection_exception`s that a server reports itself.
+/// Such an error says nothing about this connection. These codes are the `connection_exception`s that a server itself reports.
 pub fn is_of_other_node(error: &sqlx::Error) -> bool {
     has_code(error, &["08000", "08001", "08003", "08006"])
 }
 
-/// Returns whether the statement names a missing object. It changed nothing.
+/// Returns whether the statement names a missing object. The statement changed nothing.
 ///
 /// `undefined_table`, `undefined_function`, `undefined_object`, `invalid_schema_name`.
 pub fn is_missing_object(error: &sqlx::Error) -> bool {
     has_code(error, &["42P01", "42883", "42704", "3F000"])
 }
 
-/// Returns whether a connection knows objects that no longer exist.
+/// Returns whether a connection refers to objects that no longer exist, as after a restore.
 ///
-/// This happens after a restore. The statement changed nothing outside of a transaction.
+/// Outside a transaction, the statement changed nothing.
 ///
-/// PostgreSQL has no code for a missing type (it reports `internal_error`, which also has other causes), nor for a plan with other columns
-/// (`feature_not_supported`).
+/// PostgreSQL has no code for a missing type (it reports `internal_error`, which also has other causes) or for a plan with
+/// other columns (`feature_not_supported`).
 pub fn is_stale(error: &sqlx::Error) -> bool {
     let is_lookup =
         || error.as_database_error().is_some_and(|error| error.message().starts_with("cache lookup failed"));
@@ -200,7 +198,7 @@ pub fn is_exhausted(error: &sqlx::Error) -> bool {
     database.code().is_some_and(|code| exhausted(&code).is_some())
 }
 
-/// The resource that a server lacks, by its SQLSTATE: label of the metric, and name in the log.
+/// Returns the exhausted resource for a SQLSTATE: its metric label, and its name in the log.
 fn exhausted(code: &str) -> Option<(&'static str, &'static str)> {
     match code {
         "53100" => Some((EXHAUSTED_DISK, "disk space")),
@@ -215,15 +213,15 @@ fn has_code(error: &sqlx::Error, codes: &[&str]) -> bool {
     database.code().is_some_and(|code| codes.contains(&&*code))
 }
 
-/// Returns whether a constraint limits dates or IDs. Only a person with `psql` can violate such a limit.
+/// Returns whether a constraint limits dates or IDs. Only manual SQL can violate such a limit.
 fn is_of_values(constraint: &str) -> bool {
     ["_dates_check", "_id_check"].iter().any(|end| constraint.ends_with(end))
 }
 
-/// Returns whether a SQLSTATE means that the server cannot serve.
+/// Returns whether a SQLSTATE means that the server is unavailable.
 ///
-/// The server is down, shutting down, full, or now a standby. Or its database is being replaced, and has another name
-/// (`invalid_catalog_name`) or accepts no connections (`object_not_in_prerequisite_state`).
+/// The server is down, shutting down, full, or now a standby. Or its database is being replaced, and has another name (`invalid_catalog_name`) or
+/// rejects connections (`object_not_in_prerequisite_state`).
 fn is_unavailable(code: &str) -> bool {
     code.starts_with("08") || code.starts_with("57P0") || matches!(code, "53300" | READ_ONLY | "3D000" | "55000")
 }

@@ -1,7 +1,7 @@
-//! Storage: runs the statements of all operations on PostgreSQL.
+//! Runs the statements of all operations on PostgreSQL.
 //!
-//! It manages connections and Citus, reads and writes columns by name, and combines concurrent requests into one statement. It
-//! does not know the operations: a [`Schema`] describes what is stored.
+//! Storage manages connections and Citus, reads and writes columns by name, and combines concurrent requests into one statement. A [`Schema`]
+//! describes the stored data, so the crate is independent of the operations.
 
 pub mod database;
 pub mod error;

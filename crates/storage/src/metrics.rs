@@ -1,28 +1,28 @@
-//! Metrics of storage.
+//! Storage metrics.
 
 use metrics::gauge;
 use telemetry::metrics::{count, describe, on_render};
 
 const RETRIES: &str = "compliance_statement_retries_total";
-/// Reason of a retry: a lock was not granted in time.
+/// Retry reason: a lock was not granted in time.
 pub const RETRY_LOCK: &str = "lock";
-/// Reason of a retry: another writer was faster.
+/// Retry reason: a concurrent write conflicted.
 pub const RETRY_CONFLICT: &str = "conflict";
-/// Reason of a retry: the connection was lost.
+/// Retry reason: the connection was lost.
 pub const RETRY_CONNECTION: &str = "connection";
-/// Reason of a retry: the connection did not respond in time.
+/// Retry reason: the connection did not respond in time.
 pub const RETRY_SILENCE: &str = "silence";
-/// Statements that failed for lack of a resource.
+/// Metric that counts statements that failed for lack of a resource.
 const EXHAUSTED: &str = "compliance_database_exhausted_total";
-/// Disk space.
+/// Exhausted resource: disk space.
 pub(crate) const EXHAUSTED_DISK: &str = "disk";
-/// Memory.
+/// Exhausted resource: memory.
 pub(crate) const EXHAUSTED_MEMORY: &str = "memory";
-/// Connections.
+/// Exhausted resource: connections.
 pub(crate) const EXHAUSTED_CONNECTIONS: &str = "connections";
-/// A resource that settings limit, such as temporary files.
+/// Exhausted resource: one limited by settings, such as temporary files.
 pub(crate) const EXHAUSTED_OTHER: &str = "limit";
-/// The server takes no writes. Some do so when their disk is nearly full.
+/// The server does not accept writes. Some servers become read-only when their disk is nearly full.
 pub(crate) const EXHAUSTED_READ_ONLY: &str = "read_only";
 
 /// Counts a retry.
@@ -35,7 +35,7 @@ pub(crate) fn count_exhausted(reason: &'static str) {
     count(EXHAUSTED, "reason", reason);
 }
 
-/// Measures the length of a queue, until `length` returns `None`.
+/// Measures a queue's length until `length` returns `None`.
 pub fn report_queue(name: &'static str, length: impl Fn() -> Option<usize> + Send + 'static) {
     on_render(gauge!("compliance_core_queue_length", "queue" => name), move || Some(length()? as f64));
 }

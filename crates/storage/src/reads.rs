@@ -1,4 +1,4 @@
-//! Reads of single records. Concurrent reads of all companies share one statement. A read without others in flight uses a plain statement.
+//! Reads of single records. Concurrent reads by all companies share one statement. A lone read uses a plain statement.
 
 use std::{
     collections::HashMap, future::ready, iter::repeat_n, mem, panic::AssertUnwindSafe, sync::Arc, time::Instant,
@@ -24,53 +24,51 @@ use crate::{
 /// Maximum number of statements in flight while some are slow.
 const READS_WHEN_SLOW: usize = 8;
 
-/// Key of a record: company and ID.
+/// Record key: company ID and record ID.
 pub type Key = (i64, i64);
 
 /// Reads records of one kind by key. Clones share the queue.
 #[derive(Clone)]
 pub struct Reads<T: Record> {
-    /// The statement.
+    /// Statement that reads the records.
     pub statement: ReadByKey<T>,
     coalesced: Batcher<ReadByKey<T>>,
     in_flight: TaskTracker,
 }
 
-/// The statement that reads records of one kind.
+/// Statement that reads records of one kind.
 #[derive(Clone)]
 pub struct ReadByKey<T: Record> {
     /// Name in logs, metrics and traces.
     pub name: &'static str,
-    /// Number of the table in the record of changes.
+    /// Table number in the record of changes.
     pub resource: i16,
     /// Connections to the database.
     pub pool: Connections,
-    /// SQL that returns the row of a company's record, if any.
-    ///
-    /// Its parameters are the company and the ID.
+    /// SQL that returns a record's row, if any. Its parameters are the company and the ID.
     pub one: &'static str,
-    /// SQL that takes companies and IDs as two arrays.
+    /// SQL that takes arrays of companies and IDs, and returns one row per record.
     ///
-    /// Returns one row for each record, with its key as `key_company_id` and `key_id`.
+    /// Each row has the record's key as `key_company_id` and `key_id`.
     pub many: &'static str,
     /// Decodes a row.
     pub decode: Read<T>,
     /// Returns the error for an unknown ID.
     pub not_found: fn(i64) -> Error,
-    /// Memory for large records, until their responses are sent.
+    /// Memory for large records until their responses are sent.
     pub memory: Memory,
-    /// The columns that make a record large.
+    /// Columns that can make a record large.
     pub long: &'static [&'static str],
 }
 
-/// Name of a span that waits for a shared statement.
+/// Name of the span of a read that waits for a shared statement.
 pub const COALESCED_READ: &str = "coalesced read";
 
-/// A record that was found.
+/// A found record.
 ///
-/// The caller decodes it, so the next statement does not wait, and the same thread allocates and frees the record.
+/// The caller decodes it, so the next statement does not wait. One thread both allocates and frees the record.
 pub enum FoundRecord<T: Record> {
-    /// Its row, with the memory for it if it is large.
+    /// The record's row, with its memory if it is large.
     Row(Arc<Rows<T>>, usize, Option<Reservation>),
     /// A record of this many bytes, dropped for lack of memory.
     TooLarge(usize),
@@ -88,7 +86,7 @@ impl<T: Record> FoundRecord<T> {
     }
 }
 
-/// The rows of a statement, one for each record.
+/// A statement's rows, one per record.
 pub struct Rows<T: Record> {
     reader: Reader<T>,
     decode: Read<T>,
@@ -103,11 +101,11 @@ impl<T: Record> Rows<T> {
     }
 }
 
-/// The records that a statement has found, by key.
+/// Records found by a statement, by key.
 type Fetched<T> = Result<HashMap<Key, FoundRecord<T>>, sqlx::Error>;
 
 impl<T: Record> Reads<T> {
-    /// Creates the queue of a statement.
+    /// Creates a statement's queue.
     pub fn new(statement: ReadByKey<T>) -> Self {
         let limits = BatchLimits::for_this_machine(READS_WHEN_SLOW, MAX_QUEUED_COALESCED);
         let coalesced = Batcher::new(statement.clone(), limits);
@@ -122,7 +120,7 @@ impl<T: Record> Reads<T> {
         if self.in_flight.len() == 1 {
             return self.get_alone(key).await;
         }
-        // The statement runs in a separate task, for many callers.
+        // The statement runs in a separate task that serves many callers.
         let found = self.coalesced.call((key, RequestContext::current(COALESCED_READ))).await;
         match found.map_err(from_batcher)?? {
             FoundRecord::Row(rows, index, memory) => Ok((rows.record(index)?, memory)),
@@ -137,14 +135,14 @@ impl<T: Record> Reads<T> {
         if let Ok(memory) = self.statement.reserve(key.0, bytes) {
             return Ok((self.decode(&row)?, memory));
         }
-        // Do not hold the row during the wait.
+        // Frees the row before the wait.
         drop(row);
         self.large(key, bytes).await
     }
 
     /// Reads a large record with its own statement.
     ///
-    /// It first waits until memory for the record is available.
+    /// First waits until memory for the record is available.
     pub async fn large(&self, key: Key, bytes: usize) -> Result<(T, Option<Reservation>), Error> {
         let mut memory = self.statement.memory.reservation(Some(key.0));
         memory.wait_to_grow(bytes * COPIES, MEMORY_WAIT).await?;
@@ -152,7 +150,7 @@ impl<T: Record> Reads<T> {
         Ok((self.decode(&row)?, Some(memory)))
     }
 
-    /// Reads the row of a record with a separate statement.
+    /// Reads a record's row with a separate statement.
     async fn read(&self, key: Key) -> Result<PgRow, Error> {
         let ReadByKey { name, one, ref pool, not_found, .. } = self.statement;
         let pool = &pool.of_company(key.0);
@@ -171,7 +169,7 @@ impl<T: Record> Reads<T> {
         Reader::new(row).and_then(|reader| (self.statement.decode)(&reader, row)).map_err(from_database)
     }
 
-    /// Returns the records with these keys, in order. One statement reads them.
+    /// Reads the records with these keys in one statement, and returns them in order.
     pub async fn get_all<'r>(
         &self,
         keys: &[Key],
@@ -203,7 +201,7 @@ impl<T: Record> ReadByKey<T> {
         keys: &[Key],
         requests: impl Iterator<Item = &'r RequestContext> + Clone + Send,
     ) -> Vec<Result<FoundRecord<T>, Error>> {
-        // The statement would return a record once for each occurrence of its key.
+        // Otherwise, the statement would return a record once per occurrence of its key.
         let mut unique = keys.to_vec();
         unique.sort_unstable();
         unique.dedup();
@@ -228,7 +226,7 @@ impl<T: Record> ReadByKey<T> {
         keys.iter().map(|key| found.get_mut(key).map(FoundRecord::next).ok_or_else(|| error(key))).collect()
     }
 
-    /// Reads these keys with one statement, or on Citus with one for each company. Returns the companies of each statement.
+    /// Reads these keys with one statement, or one per company on Citus. Returns each statement's companies and result.
     async fn fetch_divided(&self, keys: Vec<Key>) -> Vec<(Vec<i64>, Result<Fetched<T>, Elapsed>)> {
         let parts = self.pool.divided(keys, |key| key.0);
         let fetched = parts.into_iter().map(async |part| {
@@ -271,7 +269,7 @@ impl<T: Record> ReadByKey<T> {
         database::short_read(&pool, read).await
     }
 
-    /// Reserves memory for a large record. Fails if there is none.
+    /// Reserves memory for a large record. Fails if none is free.
     fn reserve(&self, company_id: i64, bytes: usize) -> Result<Option<Reservation>, LimitReached> {
         if bytes <= SMALL {
             return Ok(None);
@@ -281,7 +279,7 @@ impl<T: Record> ReadByKey<T> {
         Ok(Some(memory))
     }
 
-    /// Returns the size of the columns that make a record large, in bytes.
+    /// Returns the total size of the columns in `long`, in bytes.
     fn long_bytes(&self, row: &PgRow) -> Result<usize, sqlx::Error> {
         let bytes = |name: &&str| Ok(row.try_get_raw(*name)?.as_bytes().map_or(0, <[u8]>::len));
         self.long.iter().map(bytes).sum()

@@ -2,25 +2,23 @@
 
 use sqlx::migrate::Migrator;
 
-/// Tables of a program, and the statements that use them.
+/// A program's tables, and the statements that use them.
 #[derive(Debug)]
 pub struct Schema {
     /// Migrations that create the tables.
     pub migrations: Migrator,
-    /// Statements of one company, with their parameter types.
-    ///
-    /// Commas separate the types.
+    /// Single-company statements, each with its parameter types, separated by commas.
     pub statements: fn() -> Vec<(&'static str, &'static str)>,
     /// Tables that Citus distributes by company.
     ///
-    /// Each comes after the tables that it refers to.
+    /// Each comes after the tables it references.
     pub distributed: &'static [&'static str],
-    /// Tables that each Citus node has a copy of.
+    /// Tables copied to every Citus node.
     pub copied: &'static [&'static str],
     /// Tables whose IDs come from a sequence.
     pub numbered: &'static [&'static str],
-    /// Functions of triggers and erasures that write other tables.
+    /// Trigger and erasure functions that write to other tables.
     ///
-    /// Each is a list of statements. The company is its argument, or in its first argument.
+    /// Each is a list of statements. The company is its argument, or part of its first argument.
     pub functions: &'static [&'static str],
 }

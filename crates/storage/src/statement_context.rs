@@ -1,4 +1,4 @@
-//! Context of statements: their operation or batch, the requests that they serve, and the deadline of a call.
+//! Statement context: the operation or batch, the requests served, and the call's deadline.
 
 use std::{
     cell::Cell,
@@ -9,24 +9,24 @@ use compliance_api::token::VerifiedToken;
 use http::HeaderValue;
 use telemetry::{MAX_REQUEST_ID, trace::Span};
 
-/// Request IDs that the log shows for a slow statement.
+/// Maximum number of request IDs in a slow statement's log line.
 const LOGGED_REQUESTS: usize = 10;
 
-/// A statement that takes longer is logged.
+/// Duration from which a statement is logged as slow.
 const SLOW_STATEMENT: Duration = Duration::from_secs(1);
 
 tokio::task_local! {
     static CURRENT: Statement;
 }
 
-/// Name and request of statements.
+/// Name and request of a statement.
 #[derive(Clone, Debug)]
 pub struct StatementContext {
     /// Name of the operation or batch.
     pub name: &'static str,
-    /// Request ID of a call.
+    /// Request ID of the call.
     pub request_id: Option<HeaderValue>,
-    /// Token of a call.
+    /// Token of the call.
     pub token: Option<VerifiedToken>,
 }
 
@@ -38,7 +38,7 @@ struct Statement {
 }
 
 impl StatementContext {
-    /// Context of a batch, or of work that no request waits for.
+    /// Creates the context of a batch, or of work that no request waits for.
     pub fn of(name: &'static str) -> Self {
         Self { name, request_id: None, token: None }
     }
@@ -54,20 +54,20 @@ impl StatementContext {
         CURRENT.scope(statement, work)
     }
 
-    /// Returns who changes records: a JSON array of the request ID and the token's subject.
+    /// Returns the writer of changes: a JSON array of the request ID and the token's subject.
     pub(crate) fn writer(&self) -> String {
-        // PostgreSQL does not store this character.
+        // PostgreSQL cannot store this character.
         let subject = self.token.as_ref().and_then(|token| token.sub.as_ref()).map(|sub| sub.replace('\0', ""));
         serde_json::json!([shown(self.request_id.as_ref()), subject]).to_string()
     }
 }
 
-/// Passes the current context to another task.
+/// Wraps work to run in another task with the current context.
 pub fn inherit<F: Future>(work: F) -> impl Future<Output = F::Output> {
     StatementContext::current().run(work)
 }
 
-/// A wait for a connection. Dropping this counts the wait, even if it got no connection.
+/// A wait for a connection. Dropping it records the wait, even if no connection was obtained.
 pub(crate) struct ConnectionWait(Instant);
 
 impl ConnectionWait {
@@ -75,7 +75,7 @@ impl ConnectionWait {
         Self(Instant::now())
     }
 
-    /// Ends the wait with a connection. Counts an attempt of the current statement, and returns its span.
+    /// Ends the wait after getting a connection. Counts an attempt of the current statement and returns its span.
     pub(crate) fn end(self) -> Span {
         let begin = |statement: &Statement| {
             statement.attempts.set(statement.attempts.get() + 1);
@@ -94,17 +94,17 @@ impl Drop for ConnectionWait {
     }
 }
 
-/// A request that waits for a batch.
+/// A request waiting for a batch.
 #[derive(Clone, Debug)]
 pub struct RequestContext {
     pub(crate) context: StatementContext,
-    /// Span from its call to its result.
+    /// Span from the call to its result.
     pub span: Span,
     since: Instant,
 }
 
 impl RequestContext {
-    /// Creates a request with this ID whose wait begins now.
+    /// Creates a request with this ID. Its wait begins now.
     pub fn new(request_id: Option<HeaderValue>, span: Span) -> Self {
         let context = StatementContext { request_id, ..StatementContext::of("request") };
         Self { context, span, since: Instant::now() }
@@ -115,18 +115,18 @@ impl RequestContext {
         Self { context: StatementContext::current(), span: Span::of_statement(span), since: Instant::now() }
     }
 
-    /// Returns its ID, if it is safe to log.
+    /// Returns the request ID, if it is safe to log.
     pub fn id(&self) -> Option<&str> {
         shown(self.context.request_id.as_ref())
     }
 }
 
-/// Returns who changes records with the current request, for the record of changes.
+/// Returns the writer of the current request, for the record of changes.
 pub fn writer() -> String {
     StatementContext::current().writer()
 }
 
-/// Begins a batch's span, linked with the spans of its requests.
+/// Starts a batch's span, linked to its requests' spans.
 pub(crate) fn batch_span<'r>(name: &'static str, requests: impl Iterator<Item = &'r RequestContext> + Clone) -> Span {
     let span = Span::shared(name, requests.clone().map(|request| &request.span));
     for request in requests {
@@ -138,7 +138,7 @@ pub(crate) fn batch_span<'r>(name: &'static str, requests: impl Iterator<Item = 
 /// Time and attempts of a request's statements so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spent {
-    /// Time without waits for connections.
+    /// Time spent, excluding waits for connections.
     pub(crate) duration: Duration,
     waited: Duration,
     attempts: u32,
@@ -157,13 +157,11 @@ impl Spent {
     }
 }
 
-/// Measures a statement with all its attempts.
-///
-/// When dropped, it logs the statement if it was slow.
+/// Measures a statement with all its attempts. Dropping it logs a slow statement.
 pub struct Watch(Instant);
 
 impl Watch {
-    /// Begins with the current statement.
+    /// Starts measuring the current statement.
     pub fn start() -> Self {
         let _ = CURRENT.try_with(|statement| {
             statement.waited.set(Duration::ZERO);
@@ -183,7 +181,7 @@ impl Drop for Watch {
     }
 }
 
-/// Logs a slow statement once, with all its attempts and the IDs of its requests. Waits for connections do not count.
+/// Logs a slow statement once, with all its attempts and request IDs. Waits for connections do not count.
 pub(crate) fn log_if_slow<'r>(name: &'static str, spent: Spent, request_ids: impl Iterator<Item = Option<&'r str>>) {
     let Spent { duration, waited, attempts } = spent;
     if duration < SLOW_STATEMENT {
@@ -208,7 +206,7 @@ pub(crate) fn log_if_slow<'r>(name: &'static str, spent: Spent, request_ids: imp
     );
 }
 
-/// Returns milliseconds for logs and traces.
+/// Converts a duration to milliseconds, for logs and traces.
 pub fn milliseconds(duration: Duration) -> f64 {
     duration.as_micros() as f64 / 1e3
 }
@@ -218,7 +216,7 @@ pub fn shown(id: Option<&HeaderValue>) -> Option<&str> {
     id.and_then(|id| id.to_str().ok()).filter(|id| id.len() <= MAX_REQUEST_ID)
 }
 
-/// The deadline of the current call.
+/// Deadline of the current call.
 pub mod deadline {
     use std::time::Duration;
 
@@ -233,7 +231,7 @@ pub mod deadline {
         static DEADLINE: Instant;
     }
 
-    /// Returns how long the caller of a call waits, at most `longest`.
+    /// Returns how long a call's caller waits, at most `longest`.
     pub fn timeout(headers: &HeaderMap, longest: Duration) -> Duration {
         grpc_timeout(headers).map_or(longest, |wanted| wanted.min(longest))
     }
@@ -244,15 +242,15 @@ pub mod deadline {
         timeout_at(deadline, DEADLINE.scope(deadline, call))
     }
 
-    /// Returns the deadline of the current call, if there is one.
+    /// Returns the deadline of the current call, if any.
     pub fn current() -> Option<Instant> {
         DEADLINE.try_with(|deadline| *deadline).ok()
     }
 
-    /// Stops a call whose caller has left, or whose deadline has passed. Await this right before a statement that writes.
+    /// Stops a call whose caller has left or whose deadline has passed. Await it right before a statement that writes.
     pub async fn check_caller() {
-        // The runtime reads the caller's connection only while the call waits. Without a wait, a long computation or a stopped process could
-        // write for a caller that has left. The first wait lets the runtime read the connection, and the second lets it drop this call.
+        // The runtime reads the caller's connection only while the call waits. Without a wait, a call could still write for a departed caller after a
+        // long computation or a process pause. The first yield lets the runtime read the connection, and the second lets it drop this call.
         yield_now().await;
         yield_now().await;
         if current().is_some_and(|deadline| deadline <= Instant::now()) {
@@ -286,7 +284,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nothing_begins_after_the_deadline() {
+    async fn check_caller_stops_expired_calls() {
         let deadline = Instant::now() + Duration::from_secs(1);
         let call = async |time| {
             // A long computation.
@@ -297,6 +295,6 @@ mod tests {
         assert_eq!(until(deadline, call(999)).await.unwrap(), Some(deadline));
         assert!(until(deadline, call(1)).await.is_err());
         check_caller().await;
-        assert_eq!(current(), None, "there is no call");
+        assert_eq!(current(), None, "no call is running");
     }
 }

@@ -1,7 +1,7 @@
 //! Tables and input types, by name.
 //!
-//! The contract describes each field of a record once ([`compliance_api::record`]). This description gives the SQL that names columns, the
-//! decoding of rows, the encoding of batches, and the check against the database's catalogue.
+//! The contract describes each record field once ([`compliance_api::record`]). This description provides the SQL fragments, row decoding, batch
+//! encoding, and the check against the database's catalogue.
 
 mod attribute;
 mod copy;

@@ -1,10 +1,8 @@
 //! SQL files with named placeholders, filled once before their first use.
 
-/// Replaces each placeholder `:name` by the part of this name.
+/// Replaces each placeholder `:name` with the part of that name, and removes comment lines.
 ///
-/// It removes comment lines.
-///
-/// `psql` can run the same file with a variable for each part.
+/// `psql` can run the same file with one variable per part.
 pub fn fill(statement: &str, parts: &[(&str, &str)]) -> String {
     let lines = statement.lines().filter(|line| !line.trim_start().starts_with("--"));
     let text: String = lines.flat_map(|line| [line, "\n"]).collect();

@@ -1,7 +1,7 @@
-//! Writes of single records. Concurrent writes, of all companies together, become one statement and one commit.
+//! Writes of single records. Concurrent writes by all companies share one statement and one commit.
 //!
-//! A company whose records are locked must not delay others. If a shared statement waits too long, each company's items get a separate
-//! statement. Until these are written, new items of the company join them.
+//! A company with locked records must not delay others. If a shared statement waits too long, each company's items get a separate statement. Until
+//! these items are written, the company's new items join them.
 
 mod queues;
 mod send;
@@ -26,7 +26,7 @@ use crate::{database::Connections, error::from_batcher, limits::MAX_QUEUED_COALE
 
 /// Maximum number of statements in flight while some are slow.
 const WRITES_WHEN_SLOW: usize = 4;
-/// Maximum number of separate statements in flight that no lock has blocked.
+/// Maximum number of separate statements in flight, not counting statements blocked by a lock.
 const MAX_IN_FLIGHT: usize = 4;
 
 /// Writes items of one kind. Concurrent items share a statement.
@@ -35,7 +35,7 @@ pub struct Writes<W: Write>(Batcher<Writer<W>>);
 struct Writer<W: Write>(Arc<SeparateWrites<W>>);
 
 impl<W: Write> Writes<W> {
-    /// Writes with statements on `pool`. `queue` is the queue of batches that write the same records.
+    /// Creates writes on `pool`. `queue` is the queue of batches that write the same records.
     pub fn new(write: W, pool: &Connections, queue: &CompanyQueue) -> Self {
         let limits = BatchLimits::for_this_machine(WRITES_WHEN_SLOW, MAX_QUEUED_COALESCED);
         let shared = SharedWrites { write, pool: pool.clone() };
@@ -48,7 +48,7 @@ impl<W: Write> Writes<W> {
 
     /// Writes an item. If the caller leaves before the statement begins, nothing is written.
     pub async fn write(&self, item: W::Item) -> Result<W::Written, Error> {
-        // The statement runs in a separate task, for many callers.
+        // The statement runs in a separate task that serves many callers.
         self.0.call(PendingWrite::current(item)).await.map_err(from_batcher)?
     }
 }
@@ -59,7 +59,7 @@ impl<W: Write> RunBatch for Writer<W> {
 
     async fn run(&self, batch: Vec<WaitingWrite<W>>) {
         let separate = &self.0;
-        // The companies' batches wait until the statement has ended. A company with other writes gets no permit.
+        // The permits make the companies' batches wait for the statement. A company with other writes gets no permit.
         let mut permits = HashMap::new();
         for pending in &batch {
             let company = company_of::<W>(pending);
@@ -84,36 +84,36 @@ impl<W: Write> Writer<W> {
             Err((items, Failure::Unavailable(error))) => respond_failed::<W>(items, &error),
             Err((items, failure)) => {
                 count_failure(&failure);
-                // Only one of the items may be the cause.
+                // A single item may be the cause.
                 separate.add(items);
             }
         }
     }
 }
 
-/// Companies whose single writes do not share a statement with other companies. Each has its own task during this time.
+/// Companies whose single writes temporarily do not share statements with other companies. Each has its own task.
 struct SeparateWrites<W: Write> {
     shared: SharedWrites<W>,
-    /// The queue of batches that write the same records.
+    /// Queue of batches that write the same records.
     queue: CompanyQueue,
-    /// The writes of each company that wait for the company's task.
+    /// Writes waiting for their company's task, by company.
     waiting: Mutex<HashMap<i64, Vec<WaitingWrite<W>>>>,
     in_flight: Semaphore,
 }
 
 impl<W: Write> SeparateWrites<W> {
-    /// Returns whether a company has a task now.
+    /// Returns whether a company currently has a task.
     fn contains(&self, company: i64) -> bool {
         self.waiting.lock().contains_key(&company)
     }
 
-    /// Adds items to the task of their company, which sends one statement after another.
+    /// Adds items to their company's task, which sends one statement after another.
     fn add(self: &Arc<Self>, items: impl IntoIterator<Item = WaitingWrite<W>>) {
         let mut waiting = self.waiting.lock();
         for pending in items {
             let company = company_of::<W>(&pending);
             let start = || {
-                #[allow(clippy::disallowed_methods, reason = "it ends with the writes, also by a panic")]
+                #[allow(clippy::disallowed_methods, reason = "the task ends with the writes, even after a panic")]
                 tokio::spawn(Arc::clone(self).write(company));
                 Vec::new()
             };
@@ -121,14 +121,14 @@ impl<W: Write> SeparateWrites<W> {
         }
     }
 
-    /// Runs the task of a company. However it ends, the company has no task afterwards.
+    /// Runs a company's task. Afterwards, the company has no task, even if it failed or panicked.
     async fn write(self: Arc<Self>, company: i64) {
         if !matches!(AssertUnwindSafe(self.write_all(company)).catch_unwind().await, Ok(Ok(()))) {
             self.waiting.lock().remove(&company);
         }
     }
 
-    /// Returns the company's unwritten items, the remaining ones first. Ends its task if none are left.
+    /// Returns the company's unwritten items, remaining ones first. Ends the task if none are left.
     fn next(&self, company: i64, mut remaining: Vec<WaitingWrite<W>>) -> Option<Vec<WaitingWrite<W>>> {
         let mut all = self.waiting.lock();
         if let Some(waiting) = all.get_mut(&company) {
@@ -143,11 +143,11 @@ impl<W: Write> SeparateWrites<W> {
     }
 
     async fn write_all(&self, company: i64) -> Result<(), Error> {
-        // After a statement with several items has failed, each item gets its own statement.
+        // After a statement with several items fails, each item gets its own statement.
         let (mut remaining, mut single_items) = (Vec::new(), 0_usize);
         let (mut is_locked, mut lock_retry) = (false, None);
         loop {
-            // Waiting for the company's batches in the database would keep a connection.
+            // Waiting for the company's batches in the database would occupy a connection.
             let write_permit = self.queue.all(company).await?;
             let mut in_flight = None;
             if is_locked {

@@ -1,4 +1,4 @@
-//! Tasks that run as long as their process. A task restarts after a panic, and lasting failures appear in the log and the metrics.
+//! Tasks that run for the lifetime of the process. They restart after panics, and lasting failures appear in logs and metrics.
 
 use std::{
     fmt::Display,
@@ -19,9 +19,9 @@ const RESTARTS: &str = "compliance_background_restarts_total";
 const FAILING: &str = "compliance_background_failing";
 const LAST_SUCCESS: &str = "compliance_background_last_success_timestamp_seconds";
 
-/// Delay before a restart. It doubles with each panic up to the longest, and begins again after a run that was longer.
+/// Initial delay before a restart. It doubles with each panic up to [`LONGEST_PAUSE`], and resets after a run at least that long.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
-/// See [`SHORTEST_PAUSE`].
+/// Maximum delay before a restart.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// How often a lasting failure is logged.
 const LOG_INTERVAL: Duration = Duration::from_mins(10);
@@ -57,7 +57,7 @@ impl Task {
             .set(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64());
         let Some(Failure { since, .. }) = self.failure.lock().take() else { return };
         gauge!(FAILING, "task" => self.name).set(0.0);
-        tracing::info!(task = self.name, seconds = since.elapsed().as_secs(), "a background task works again");
+        tracing::info!(task = self.name, seconds = since.elapsed().as_secs(), "a background task recovered");
     }
 
     /// Returns why the last attempt failed, if it did.
@@ -65,7 +65,7 @@ impl Task {
         self.failure.lock().as_ref().map(|failure| failure.reason.clone())
     }
 
-    /// Reports that an attempt failed. Logs the first of several failures, and then one every ten minutes.
+    /// Reports that an attempt failed. Logs the first failure in a row, and then one every ten minutes.
     pub fn failed(&self, reason: impl Display) {
         let (now, reason) = (Instant::now(), reason.to_string());
         let mut failure = self.failure.lock();
@@ -85,16 +85,16 @@ pub fn spawn<F: Future<Output = ()> + Send + 'static>(
     name: &'static str,
     run: impl Fn(Arc<Task>) -> F + Send + Sync + 'static,
 ) -> JoinHandle<()> {
-    #[allow(clippy::disallowed_methods, reason = "it is supervised")]
+    #[allow(clippy::disallowed_methods, reason = "the task is supervised")]
     tokio::spawn(supervise(name, run))
 }
 
-/// Runs a task until it ends, and restarts it after each panic. `run` creates the task, which reports to its [`Task`].
+/// Runs a task until it ends, and restarts it after each panic. `run` creates the task, and the task reports to its [`Task`].
 pub async fn supervise<F: Future<Output = ()>>(name: &'static str, run: impl Fn(Arc<Task>) -> F) {
     let (task, mut pause) = (Task::new(name), SHORTEST_PAUSE);
     loop {
         let start = Instant::now();
-        // Shared state is the same as after a panic of any other task.
+        // A panic leaves shared state as any other task's panic would.
         let running = AssertUnwindSafe(async { run(Arc::clone(&task)).await });
         if running.catch_unwind().await.is_ok() {
             return;
@@ -105,7 +105,7 @@ pub async fn supervise<F: Future<Output = ()>>(name: &'static str, run: impl Fn(
         counter!(RESTARTS, "task" => name).increment(1);
         // The panic hook logs the panic.
         task.failed("it panicked");
-        tracing::error!(task = name, pause_seconds = pause.as_secs(), "a background task panicked and is restarted");
+        tracing::error!(task = name, pause_seconds = pause.as_secs(), "a background task panicked and will restart");
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn panicked_tasks_restart_with_growing_pauses() {
+    async fn panicked_tasks_restart_with_exponential_backoff() {
         let (runs, start) = (AtomicU32::new(0), Instant::now());
         supervise("test", |_| async {
             assert!(runs.fetch_add(1, Relaxed) >= 3, "on purpose");
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn early_and_late_panics_count_alike() {
+    async fn long_runs_reset_restart_backoff() {
         let (runs, start) = (AtomicU32::new(0), Instant::now());
         supervise("test", |_| {
             let run = runs.fetch_add(1, Relaxed);
@@ -139,12 +139,12 @@ mod tests {
             }
         })
         .await;
-        // After a long run, the delay begins again with the shortest.
+        // After a long run, the delay starts over.
         assert_eq!((runs.load(Relaxed), start.elapsed().as_secs()), (3, 1 + 60 + 1 + 60));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn lasting_failures_are_logged_at_intervals() {
+    async fn repeated_failures_are_logged_at_intervals() {
         let task = Task::new("test");
         let logged = || task.failure.lock().as_ref().map(|failure| failure.logged);
         task.failed("x");

@@ -1,4 +1,4 @@
-//! Metrics for Prometheus, traces for OpenTelemetry, limited log lines, and supervised background tasks.
+//! Prometheus metrics, OpenTelemetry traces, rate-limited logs and supervised background tasks.
 
 /// Maximum size of a client's request ID, in bytes. Longer IDs are ignored.
 pub const MAX_REQUEST_ID: usize = 128;

@@ -1,23 +1,23 @@
-//! Limited log lines. During an outage, every request fails: without a limit, that is thousands of lines a second.
+//! Rate-limited logging. During an outage, every request fails and would otherwise log thousands of lines a second.
 
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// Maximum lines that one place in the code logs in a second.
+/// Maximum number of lines per second from one call site.
 const LINES: u64 = 5;
 
-/// Logs like [`tracing::error!`], at most five lines a second from this place.
+/// Logs like [`tracing::error!`], but at most five lines a second per call site.
 ///
-/// The field `left_out` has the number of lines that were left out before this one.
+/// The `left_out` field counts the lines omitted before this one.
 #[macro_export]
 macro_rules! error_limited {
     ($($line:tt)+) => { $crate::log::limited!(error, $($line)+) };
 }
 
-/// Logs like [`tracing::warn!`], at most five lines a second from this place.
+/// Logs like [`tracing::warn!`], but at most five lines a second per call site.
 ///
-/// The field `left_out` has the number of lines that were left out before this one.
+/// The `left_out` field counts the lines omitted before this one.
 #[macro_export]
 macro_rules! warn_limited {
     ($($line:tt)+) => { $crate::log::limited!(warn, $($line)+) };
@@ -41,18 +41,18 @@ macro_rules! limited {
 #[doc(hidden)]
 pub use limited;
 
-/// The lines of one place in the code. [`warn_limited!`] and [`error_limited!`] use it.
+/// Line counter of a call site, used by [`warn_limited!`] and [`error_limited!`].
 #[derive(Debug)]
 pub struct Lines(Mutex<Option<(Instant, u64)>>);
 
 impl Lines {
-    /// Creates a place without lines.
-    #[expect(clippy::new_without_default, reason = "a static needs a constant")]
+    /// Creates a counter without lines.
+    #[expect(clippy::new_without_default, reason = "statics need a const function")]
     pub const fn new() -> Self {
         Self(Mutex::new(None))
     }
 
-    /// Returns how many lines were left out before a line; `None` if the line itself is left out.
+    /// Returns how many lines were omitted before this one, or `None` to omit this one.
     pub fn pass(&self) -> Option<u64> {
         self.pass_at(Instant::now())
     }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limited_logs_write_five_lines_a_second() {
+    fn limited_logs_write_five_lines_per_second() {
         let (place, start) = (&Lines::new(), Instant::now());
         let logged = |second| {
             let now = start + Duration::from_secs(second);

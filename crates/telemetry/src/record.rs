@@ -1,4 +1,4 @@
-//! What requests record while they run: spans, durations and counts.
+//! Spans, durations and counts that running requests record.
 //!
 //! Until a program starts metrics and traces, recording costs almost nothing.
 
@@ -32,7 +32,7 @@ pub fn count(name: &'static str, label: &'static str, value: &'static str) {
     }
 }
 
-/// Histograms of durations with one name, one for each combination of labels.
+/// Duration histograms with one name, one per combination of labels.
 #[derive(Debug)]
 pub struct Durations<K> {
     name: &'static str,
@@ -41,7 +41,7 @@ pub struct Durations<K> {
 }
 
 impl<K: Eq + Hash + Copy> Durations<K> {
-    /// Creates histograms. `name` must end in `_seconds`. Labels must have few values, which no caller chooses.
+    /// Creates the histograms. `name` must end in `_seconds`. Labels must have few values, and none that callers choose.
     pub fn new(name: &'static str, description: &'static str, labels: fn(&K) -> Vec<Label>) -> Self {
         describe_histogram!(name, Unit::Seconds, description);
         Self { name, labels, histograms: RwLock::default() }
@@ -64,7 +64,7 @@ impl<K: Eq + Hash + Copy> Durations<K> {
     }
 }
 
-/// A span that ends when it is dropped. It costs nothing if its request is not traced.
+/// A span that ends when dropped. It costs nothing if its request is not traced.
 #[derive(Clone, Default)]
 pub struct Span(Option<Context>);
 
@@ -75,7 +75,7 @@ impl fmt::Debug for Span {
 }
 
 impl Span {
-    /// Begins the span of a request with these headers.
+    /// Starts the span of a request with these headers.
     pub fn server(headers: &HeaderMap, name: impl FnOnce() -> String) -> Self {
         let Some(tracer) = TRACER.get() else { return Self(None) };
         let parent = TraceContextPropagator::new().extract_with_context(&Context::new(), &HeaderExtractor(headers));
@@ -87,12 +87,12 @@ impl Span {
         Self(TRACER.get().map(|_| Context::current()))
     }
 
-    /// Begins the span of a statement within the current span.
+    /// Starts a statement span within the current span.
     pub fn of_statement(name: &'static str) -> Self {
         Self::current().statement(name)
     }
 
-    /// Begins the span of a statement within this span.
+    /// Starts a statement span within this span.
     #[must_use]
     pub fn statement(&self, name: &'static str) -> Self {
         match (TRACER.get(), &self.0) {
@@ -104,7 +104,7 @@ impl Span {
         }
     }
 
-    /// Begins the span of work for several requests. It is within the first traced request, and linked with each.
+    /// Starts a span for work shared by several requests. It belongs to the first traced request and links to all of them.
     pub fn shared<'s>(name: &'static str, requests: impl Iterator<Item = &'s Self>) -> Self {
         let Some(tracer) = TRACER.get() else { return Self(None) };
         let contexts = requests.filter_map(|request| request.0.as_ref());
@@ -132,22 +132,22 @@ impl Span {
         }
     }
 
-    /// Records that the work of the span has failed.
+    /// Marks the span as failed.
     pub fn fail(&self, description: &'static str) {
         if let Some(context) = &self.0 {
             context.span().set_status(Status::error(description));
         }
     }
 
-    /// Returns the trace ID in hexadecimal digits, if it is exported.
+    /// Returns the trace ID in hexadecimal, if the trace is exported.
     pub fn trace_id(&self) -> Option<String> {
         let context = self.0.as_ref()?.span().span_context().clone();
         context.is_sampled().then(|| context.trace_id().to_string())
     }
 
-    /// Runs work within the span. Spans that begin in it are children of this span.
+    /// Runs work within this span. Spans that start during the work become its children.
     pub fn run<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
-        // The future of an `async fn` would have space for the work three times.
+        // An `async fn` future would reserve space for the work three times.
         match &self.0 {
             Some(context) => Either::Left(work.with_context(context.clone())),
             None => Either::Right(work),
@@ -155,7 +155,7 @@ impl Span {
     }
 }
 
-/// Adds the current trace context to the headers of a call.
+/// Adds the current trace context to a call's headers.
 pub fn inject(headers: &mut HeaderMap) {
     if TRACER.get().is_some() {
         TraceContextPropagator::new().inject_context(&Context::current(), &mut HeaderInjector(headers));

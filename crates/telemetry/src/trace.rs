@@ -1,4 +1,4 @@
-//! Traces, sent to a collector with OTLP. The context of a trace travels as W3C Trace Context (`traceparent`).
+//! Traces, exported over OTLP. The trace context travels as W3C Trace Context (`traceparent`).
 
 use std::{env, time::Duration};
 
@@ -13,29 +13,29 @@ use tonic::transport::Channel;
 use crate::record::TRACER;
 pub use crate::record::{Span, inherit, inject};
 
-/// Timeout of one export to the collector.
+/// Timeout for one export to the collector.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Timeout of the last export when the program ends.
+/// Timeout for the final export when the program ends.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Sends traces until this is dropped. The drop sends the remaining spans, within a bounded time.
+/// Exports traces until dropped. Dropping it sends the remaining spans within a bounded time.
 #[derive(Debug)]
 pub struct Traces(SdkTracerProvider);
 
-/// The program that sends spans.
+/// Program that sends spans.
 #[derive(Clone, Copy, Debug)]
 pub struct Sender<'s> {
-    /// Name of the service, unless `OTEL_SERVICE_NAME` has one.
+    /// Service name, unless `OTEL_SERVICE_NAME` is set.
     pub service: &'static str,
-    /// Version of the service.
+    /// Service version.
     pub version: &'static str,
     /// Unique ID of this process.
     pub instance: &'s str,
 }
 
-/// Starts to trace, once per process, within a Tokio runtime.
+/// Starts tracing. Call it once per process, within a Tokio runtime.
 ///
-/// `collector` accepts OTLP over gRPC. `part` (0 to 1) is the ratio of traced requests among requests without a context.
+/// `collector` accepts OTLP over gRPC. `part` (0 to 1) is the sampling ratio for requests without a trace context.
 pub fn start(
     collector: Channel,
     Sender { service, version, instance }: Sender<'_>,
@@ -59,7 +59,7 @@ pub fn start(
 
 impl Drop for Traces {
     fn drop(&mut self) {
-        // At the end of the program, nobody can react to an error.
+        // When the program ends, nothing can handle the error.
         let _ = self.0.shutdown_with_timeout(FLUSH_TIMEOUT);
     }
 }

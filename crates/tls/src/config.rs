@@ -1,4 +1,4 @@
-//! TLS configurations of servers and clients, read from PEM files.
+//! Server and client TLS configurations, read from PEM files.
 
 use std::{
     io,
@@ -22,23 +22,23 @@ use crate::files::{Contents, Reloaded, TlsError};
 /// ALPN name of HTTP/2.
 const HTTP2: &str = "h2";
 
-/// A certificate chain and its key, as PEM files.
+/// PEM files with a certificate chain and its private key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdentityFiles {
     /// The certificate and its chain.
     pub certificate: PathBuf,
-    /// The private key of the certificate.
+    /// The certificate's private key.
     pub key: PathBuf,
 }
 
-/// TLS of a port: its certificate, and the authorities of its clients. Clones share it.
+/// A port's TLS configuration: its certificate and client authorities. Clones share it.
 pub type ServerTls = Reloaded<ServerConfig>;
 
-/// TLS of a client: trusted authorities, and the client's own certificate. Clones share it.
+/// A client's TLS configuration: trusted authorities and its own certificate. Clones share it.
 pub type ClientTls = Reloaded<ClientConfig>;
 
 impl ServerTls {
-    /// Reads the files of a port. If there is a client authority, each client needs a certificate from it.
+    /// Reads a port's files. If `client_authority` is set, each client needs a certificate from that authority.
     ///
     /// `protocols` are ALPN names: `h2`, `http/1.1`.
     pub fn load(
@@ -49,7 +49,7 @@ impl ServerTls {
         Self::new(move |contents| server_config(&identity, client_authority.as_deref(), contents, protocols))
     }
 
-    /// Runs the handshake of a connection. The caller bounds its time.
+    /// Performs the server handshake. The caller limits its time.
     pub async fn accept<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) -> io::Result<server::TlsStream<S>> {
         TlsAcceptor::from(self.get()).accept(stream).await
     }
@@ -58,14 +58,12 @@ impl ServerTls {
 impl ClientTls {
     /// Reads the trusted authorities and the client's own certificate.
     ///
-    /// The client sends the certificate to servers that ask for one.
-    ///
-    /// Without `authority`, the client trusts the authorities of the system.
+    /// The client sends its certificate to servers that ask for one. Without `authority`, it trusts the system's authorities.
     pub fn load(authority: Option<PathBuf>, identity: Option<IdentityFiles>) -> Result<Self, TlsError> {
         Self::new(move |contents| client_config(authority.as_deref(), identity.as_ref(), contents))
     }
 
-    /// Runs the handshake of a connection for HTTP/2. The certificate must name `host`. The caller bounds the time.
+    /// Performs the client handshake for HTTP/2. The server's certificate must name `host`. The caller limits its time.
     pub async fn connect<S>(&self, host: &str, stream: S) -> io::Result<client::TlsStream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -73,13 +71,13 @@ impl ClientTls {
         self.connect_with(HTTP2, host, stream).await
     }
 
-    /// Like [`connect`](Self::connect), for a protocol by its ALPN name: `h2` or `http/1.1`.
+    /// Like [`connect`](Self::connect), but for any ALPN protocol: `h2` or `http/1.1`.
     pub async fn connect_with<S>(&self, protocol: &str, host: &str, stream: S) -> io::Result<client::TlsStream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
         let name = ServerName::try_from(host.to_owned());
-        let name = name.map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "the host is not a valid name"))?;
+        let name = name.map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "the host name is not valid"))?;
         TlsConnector::from(self.get()).with_alpn(vec![protocol.into()]).connect(name, stream).await
     }
 }
@@ -97,7 +95,7 @@ impl IdentityFiles {
     }
 }
 
-/// Reads the certificates of a file.
+/// Reads all certificates in a file.
 fn certificates(path: &Path, contents: &mut Contents) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(contents.read(path)?).collect();
     all.ok().filter(|certificates| !certificates.is_empty()).ok_or_else(|| TlsError::missing(path, "certificate"))
@@ -111,7 +109,7 @@ fn authorities(path: &Path, contents: &mut Contents) -> Result<RootCertStore, Tl
     Ok(roots)
 }
 
-/// The only cryptographic provider, even if a dependency enables others.
+/// Returns the only cryptographic provider in use, even if a dependency enables others.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(aws_lc_rs::default_provider())
 }

@@ -1,4 +1,4 @@
-//! Reasons of TLS failures, for metrics and logs, and connections that report them.
+//! TLS failure reasons for metrics and logs, and connections that report them.
 
 use std::{
     error::Error,
@@ -11,15 +11,15 @@ use std::{
 use rustls::{AlertDescription as Alert, CertificateError as Certificate, Error as TlsFailure};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Error of a connection without TLS whose peer speaks TLS.
+/// Error for a plaintext connection whose peer speaks TLS.
 #[derive(Debug, thiserror::Error)]
-#[error("the other side speaks TLS, and this side does not")]
+#[error("the peer speaks TLS, but this side does not")]
 struct PeerSpeaksTls;
 
-/// Reason of a failed TLS connection.
+/// Reason for a failed TLS connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
-#[expect(missing_docs, reason = "the labels say it")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub enum Failure {
     CertificateMissing,
     CertificateExpired,
@@ -55,7 +55,7 @@ impl Failure {
         })
     }
 
-    /// Returns the reason of a handshake error.
+    /// Returns the reason for a failed handshake.
     pub fn of_handshake(error: &io::Error) -> Self {
         Self::of(error).unwrap_or(match error.kind() {
             io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Self::Closed,
@@ -95,32 +95,32 @@ impl Failure {
         }
     }
 
-    /// Label in metrics and logs: the name in `snake_case`.
+    /// Returns the label for metrics and logs: the name in `snake_case`.
     pub fn label(self) -> &'static str {
         self.into()
     }
 
-    /// Returns whether a mere port check can cause it.
+    /// Returns whether a simple port check can cause this failure.
     pub fn is_ordinary(self) -> bool {
         matches!(self, Self::Closed | Self::Timeout)
     }
 }
 
-/// First bytes of a handshake record and an alert record: the type and the major version.
+/// First bytes of a handshake record and an alert record: type and major version.
 const TLS_RECORDS: [[u8; 2]; 2] = [[0x16, 3], [0x15, 3]];
 
-/// Returns whether a connection begins with a TLS record.
+/// Returns whether a connection's first bytes begin a TLS record.
 pub fn begins_with_tls(bytes: &[u8]) -> bool {
     TLS_RECORDS.iter().any(|record| bytes.starts_with(record))
 }
 
 /// A connection that reports its first TLS failure.
 ///
-/// In TLS 1.3, a client finishes its handshake before the server checks the client's certificate. So the failure appears in a later read.
+/// In TLS 1.3, a client finishes its handshake before the server checks the client's certificate, so the failure appears in a later read.
 pub struct Reporting<S, R> {
     stream: S,
     report: Option<R>,
-    /// Whether the next bytes are the first of a connection without TLS.
+    /// Whether the connection is plaintext and has not read any bytes yet.
     is_plain_start: bool,
 }
 
@@ -130,7 +130,7 @@ impl<S, R: FnOnce(Failure, &io::Error)> Reporting<S, R> {
         Self { stream, report: Some(report), is_plain_start: false }
     }
 
-    /// Wraps a new connection without TLS. Reading fails if the peer speaks TLS.
+    /// Wraps a new plaintext connection. Reading fails if the peer speaks TLS.
     pub fn plain(stream: S, report: R) -> Self {
         Self { stream, report: Some(report), is_plain_start: true }
     }
@@ -191,7 +191,7 @@ mod tests {
     use super::Failure;
 
     #[test]
-    fn errors_have_actionable_reasons() {
+    fn handshake_errors_map_to_failure_reasons() {
         for (error, expected) in [
             (TlsFailure::NoCertificatesPresented, "certificate_missing"),
             (TlsFailure::InvalidCertificate(CertificateError::Expired), "certificate_expired"),

@@ -1,4 +1,4 @@
-//! A configuration that is read from files, and read again when they change.
+//! Configurations loaded from files and reloaded when the files change.
 
 use std::{
     fmt::{self, Display},
@@ -13,7 +13,7 @@ use parking_lot::RwLock;
 /// Maximum file size, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Error of a file that cannot be used. Does not contain its contents.
+/// Error for an unusable file. Never includes the file's contents.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub struct TlsError {
@@ -22,7 +22,7 @@ pub struct TlsError {
 }
 
 impl TlsError {
-    /// Path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -36,11 +36,11 @@ impl TlsError {
     }
 
     pub(crate) fn missing(path: &Path, what: &str) -> Self {
-        Self { path: path.to_owned(), text: format!("{} holds no {what} in PEM", path.display()) }
+        Self { path: path.to_owned(), text: format!("{} holds no {what} in PEM format", path.display()) }
     }
 }
 
-/// Contents of a configuration's files, in the order of reading.
+/// Contents of a configuration's files, in read order.
 #[derive(Default, PartialEq, Eq)]
 pub(crate) struct Contents {
     files: Vec<Vec<u8>>,
@@ -61,7 +61,7 @@ impl Contents {
 /// Reads a configuration from files.
 type Make<C> = dyn Fn(&mut Contents) -> Result<C, TlsError> + Send + Sync;
 
-/// A configuration that was read from files. Clones share it.
+/// A configuration loaded from files. Clones share it.
 pub struct Reloaded<C>(Arc<Inner<C>>);
 
 struct Inner<C> {
@@ -82,14 +82,12 @@ impl<C> Reloaded<C> {
         Arc::clone(&self.0.current.read().0)
     }
 
-    /// Returns the certificate chain's earliest expiry, in seconds since 1970.
-    ///
-    /// `None` without a certificate.
+    /// Returns the certificate chain's earliest expiry as a Unix timestamp, or `None` without a certificate.
     pub fn expires(&self) -> Option<i64> {
         self.0.current.read().1.expires
     }
 
-    /// Reads the files again. Returns whether they have changed. Keeps the current configuration if they cannot be used.
+    /// Reloads the files and returns whether they changed. On an error, keeps the current configuration.
     pub fn reload(&self) -> Result<bool, TlsError> {
         let mut contents = Contents::default();
         let config = (self.0.make)(&mut contents)?;

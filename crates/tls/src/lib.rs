@@ -1,6 +1,6 @@
-//! TLS with certificates from files that can change while the program runs.
+//! TLS with certificate files that can change while the program runs.
 //!
-//! A connection keeps its certificate. New connections use the files as [`Reloaded::reload`] last read them.
+//! A connection keeps its certificate. New connections use the files that [`Reloaded::reload`] read last.
 
 mod config;
 mod failure;

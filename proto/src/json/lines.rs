@@ -1,14 +1,14 @@
-//! JSON on one line, in NDJSON and in server-sent events.
+//! Single-line JSON for NDJSON and server-sent events.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::{Serializer, ser::Formatter};
 
-/// Characters that end a line for many programs but not for JSON, such as Python's `splitlines`.
+/// Characters that JSON allows in strings, but many programs treat as line breaks, such as Python's `splitlines`.
 const ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
-/// Writes a value as JSON without characters that end a line.
+/// Writes a value as JSON on a single line.
 pub fn write(writer: impl Write, value: &impl Serialize) -> serde_json::Result<()> {
     value.serialize(&mut Serializer::with_formatter(writer, OneLine))
 }
@@ -18,7 +18,7 @@ struct OneLine;
 
 impl Formatter for OneLine {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        // Most texts are ASCII.
+        // Most strings are ASCII.
         if fragment.is_ascii() {
             return writer.write_all(fragment.as_bytes());
         }
@@ -38,7 +38,7 @@ mod tests {
     use super::write;
 
     #[test]
-    fn a_value_is_one_line_for_every_program() {
+    fn json_lines_escape_unicode_line_breaks() {
         let text = "é\u{85}\u{2028}b\u{2029}\n\u{b}\u{1c}\u{2027}\u{86}";
         let mut line = Vec::new();
         write(&mut line, &json!({ text: [text, "plain", 5] })).unwrap();

@@ -1,9 +1,9 @@
 //! Records in files: one JSON object per line, with fields named as in `proto/`.
 //!
 //! - Null and an absent field both mean no value.
-//! - Timestamps are `"YYYY-MM-DD HH:MM:SS"`, UTC. An offset is accepted (`"2026-01-31T12:00:00+02:00"`), and fractions are cut off.
-//! - IDs are numbers. Flags are `true` or `false`, or the texts `"yes"`, `"no"`, `"true"` and `"false"`.
-//! - Incident types are their texts, such as `"display ad"`.
+//! - Timestamps are `"YYYY-MM-DD HH:MM:SS"` in UTC. Offsets are accepted (`"2026-01-31T12:00:00+02:00"`), and fractions are truncated.
+//! - IDs are numbers. Flags are `true` or `false`, or the strings `"yes"`, `"no"`, `"true"` and `"false"`.
+//! - Incident types are strings, such as `"display ad"`.
 //! - An unknown key is an error that lists the known keys.
 
 use std::borrow::Cow;
@@ -20,7 +20,7 @@ pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer:
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// Reads a flag: `true`, `false` or null, or one of the texts yes, no, true and false, ignoring case.
+/// Reads a flag: `true`, `false`, null, or one of the strings yes, no, true and false, ignoring case.
 pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::Null => Ok(None),
@@ -31,12 +31,12 @@ pub(crate) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     }
 }
 
-/// Reads a timestamp as a text, or null.
+/// Reads a timestamp from a string, or null.
 pub(crate) fn timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
     read_text(deserializer, timestamp_of_text, "is not a timestamp: expected YYYY-MM-DD HH:MM:SS, UTC")
 }
 
-/// Reads an incident type as a text. Null means none.
+/// Reads an incident type from a string. Null means none.
 pub(crate) fn incident_type<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i32, D::Error> {
     let known = |text: &str| Vocabulary::IncidentType.default_id(text);
     let incident_type =
@@ -53,10 +53,10 @@ fn read_text<'de, D: Deserializer<'de>, T>(
     text.map(|text| read(&text).ok_or_else(|| D::Error::custom(format!("{text:?} {wrong}")))).transpose()
 }
 
-/// Parses a timestamp, in whole seconds.
+/// Parses a timestamp, truncated to whole seconds.
 ///
-/// `YYYY-MM-DD HH:MM:SS` is UTC. A fraction, which is cut off, and `Z` or an offset may follow. `T` may replace the space, but then
-/// `Z` or an offset must follow: without it, many programs mean their own time zone.
+/// `YYYY-MM-DD HH:MM:SS` is UTC. A fraction and `Z` or an offset can follow. `T` can replace the space, but then `Z` or an offset is
+/// required: without one, many programs mean local time.
 pub fn timestamp_of_text(text: &str) -> Option<Timestamp> {
     let (second, rest) = text.split_at_checked(SECOND.len())?;
     let is_spaced = second.as_bytes()[DAY.len()] == b' ';
@@ -107,7 +107,7 @@ mod tests {
     use crate::v1::{IncidentType, OpenCaseRequest, UrlObservation};
 
     #[test]
-    fn an_observation_is_read_as_it_is_written() {
+    fn url_observations_round_trip() {
         let text = r#"{"url":"https://example.org/","disabled":true,"last_seen":"2026-01-31 12:00:00","affiliate_id":7,"infractions":[{"infraction_type":"Recruiting","created_date":"2026-01-30 00:00:00"}],"clear":["note"]}"#;
         let observation: UrlObservation = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&observation).unwrap(), text);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_is_read_as_it_is_written() {
+    fn open_case_requests_round_trip() {
         let text = r#"{"request_id":"c-1","case":{"client_affiliate_id":"A","tags":["x","y"]},"incidents":[{"incident_type":"display ad","reference":"ad 7"}],"dates_as_given":true}"#;
         let case: OpenCaseRequest = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&case).unwrap(), text);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_what_is_wrong() {
+    fn parse_errors_explain_the_problem() {
         let error = |text| serde_json::from_str::<UrlObservation>(text).unwrap_err().to_string();
         assert!(error(r#"{"uri":"x"}"#).starts_with("unknown field `uri`, expected one of `url`, "));
         assert!(error(r#"{"last_seen":"yesterday"}"#).contains("is not a timestamp"));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamps_are_read_as_programs_print_them() {
+    fn timestamp_parser_accepts_common_formats() {
         assert_eq!(timestamp_of_text("1970-01-01 00:01:00").unwrap().seconds, 60);
         for same in [
             "2026-01-31 12:00:00",

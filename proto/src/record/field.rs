@@ -1,4 +1,4 @@
-//! The fields of a record: their names, their columns, and access to their values.
+//! Record fields: names, columns and value accessors.
 
 use std::borrow::Cow;
 
@@ -9,14 +9,14 @@ use crate::{
     json::{datetime_text, records::timestamp_of_text},
 };
 
-/// A message whose fields are columns of a table.
+/// A message whose fields map to table columns.
 ///
-/// The build generates an implementation for every message with the option `table`.
+/// The build script implements this trait for every message with the option `table`.
 pub trait Record: Clone + Default + Send + Sync + 'static {
     /// The table of the record.
     const TABLE: &'static str;
 
-    /// The fields. Their order has no meaning.
+    /// The fields. Their order does not matter.
     const FIELDS: &'static [RecordField<Self>];
 
     /// Returns a field by name.
@@ -24,7 +24,7 @@ pub trait Record: Clone + Default + Send + Sync + 'static {
         Self::FIELDS.iter().find(|field| field.name == name)
     }
 
-    /// Returns all field names, in the order of declaration.
+    /// Returns all field names, in declaration order.
     fn names() -> Vec<&'static str> {
         Self::FIELDS.iter().map(|field| field.name).collect()
     }
@@ -45,24 +45,22 @@ pub struct RecordField<R: 'static> {
 /// Where and how a field is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Name of the table; empty for a computed value.
-    ///
-    /// The statement that reads the record computes such a value.
+    /// Name of the table; empty for values that the reading statement computes.
     pub table: &'static str,
     /// The column's name.
     pub name: &'static str,
     /// The column's type, as PostgreSQL's `format_type` writes it.
     pub sql_type: &'static str,
-    /// How the message's value becomes the column's value.
+    /// How the value is stored.
     pub form: StoredAs,
 }
 
-/// How a field's value becomes a column's value.
+/// How a field's value is stored in its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoredAs {
-    /// Both values are the same.
+    /// The value, unchanged.
     Plain,
-    /// A calendar day as text, stored as date.
+    /// A calendar day as a string, stored as a date.
     Date,
     /// An ISO 3166-1 alpha-2 code, stored as the numeric code.
     CountryCode,
@@ -76,25 +74,25 @@ pub enum StoredAs {
     Name(Vocabulary),
 }
 
-/// Reads and writes the value of a field, by type.
+/// Typed accessors for a field's value.
 ///
-/// An absent value is `None`. Setting `None` resets a field that cannot be absent to its default.
+/// `None` represents an absent value. Setting `None` resets a field that cannot be absent to its default.
 #[expect(missing_docs, reason = "each type has a getter and a setter")]
 pub enum Access<R> {
-    /// A text.
+    /// A string.
     Text { get: fn(&R) -> Option<&str>, set: fn(&mut R, Option<String>) },
-    /// An integer. A value that the field cannot hold becomes absent.
+    /// An integer. A value that does not fit the field becomes absent.
     Integer { get: fn(&R) -> Option<i64>, set: fn(&mut R, Option<i64>) },
     /// A flag.
     Boolean { get: fn(&R) -> Option<bool>, set: fn(&mut R, Option<bool>) },
     /// A timestamp.
     Timestamp { get: fn(&R) -> Option<Timestamp>, set: fn(&mut R, Option<Timestamp>) },
-    /// A list of texts.
+    /// A list of strings.
     Texts { get: fn(&R) -> &[String], set: fn(&mut R, Vec<String>) },
 }
 
 impl<R> RecordField<R> {
-    /// Returns the value of a text field.
+    /// Returns the value of a string field.
     pub fn text<'r>(&self, record: &'r R) -> Option<&'r str> {
         match self.access {
             Access::Text { get, .. } => get(record),
@@ -102,7 +100,7 @@ impl<R> RecordField<R> {
         }
     }
 
-    /// Whether the record has a value. An empty string is a value. An empty list is not.
+    /// Returns whether the record has a value. An empty string counts as a value, but an empty list does not.
     pub fn is_given(&self, record: &R) -> bool {
         match self.access {
             Access::Text { get, .. } => get(record).is_some(),
@@ -113,14 +111,14 @@ impl<R> RecordField<R> {
         }
     }
 
-    /// Whether the record has no value, or an empty string.
+    /// Returns whether the value is absent or an empty string.
     pub fn is_empty(&self, record: &R) -> bool {
         !self.is_given(record) || self.text(record) == Some("")
     }
 
     /// Returns the value as text.
     ///
-    /// Numbers are decimal, flags `yes` or `no`, timestamps `YYYY-MM-DD HH:MM:SS`, lists JSON.
+    /// Numbers are decimal, flags are `yes` or `no`, timestamps are `YYYY-MM-DD HH:MM:SS`, and lists are JSON.
     pub fn written<'r>(&self, record: &'r R) -> Option<Cow<'r, str>> {
         match self.access {
             Access::Text { get, .. } => get(record).map(Cow::Borrowed),
@@ -134,9 +132,9 @@ impl<R> RecordField<R> {
         }
     }
 
-    /// Sets or clears the value, given as text (see [`written`](Self::written)).
+    /// Sets or clears the value from text, in the format of [`written`](Self::written).
     ///
-    /// Flags can also be `true` or `false`. Returns whether the text has the right form. If not, nothing changes.
+    /// Also accepts `true` and `false` for flags. Returns `false`, and changes nothing, if the text is malformed.
     #[must_use]
     pub fn set_written(&self, record: &mut R, text: Option<String>) -> bool {
         match self.access {
@@ -163,7 +161,7 @@ impl<R> RecordField<R> {
         true
     }
 
-    /// Sets or clears an integer. Returns whether the number fits the field; if not, nothing changes.
+    /// Sets or clears an integer. Returns `false`, and changes nothing, if the number does not fit the field.
     #[must_use]
     pub fn set_integer(&self, record: &mut R, number: Option<i64>) -> bool {
         let Access::Integer { set, .. } = self.access else { return false };
@@ -180,18 +178,18 @@ impl<R> RecordField<R> {
 
     /// Removes the value.
     pub fn clear(&self, record: &mut R) {
-        // No value always has the right form.
+        // Clearing a value never fails.
         let _ = self.set_written(record, None);
     }
 
-    /// What a value of this field must be, for messages.
+    /// Returns the expected type of a value, for error messages.
     pub const fn expected(&self) -> &'static str {
         match self.access {
             Access::Text { .. } => "a string",
-            Access::Integer { .. } if matches!(self.column.sql_type.as_bytes(), b"integer") => "an integer of 32 bits",
+            Access::Integer { .. } if matches!(self.column.sql_type.as_bytes(), b"integer") => "a 32-bit integer",
             Access::Integer { .. } => "an integer",
             Access::Boolean { .. } => "yes or no",
-            Access::Timestamp { .. } => "a time, YYYY-MM-DD HH:MM:SS",
+            Access::Timestamp { .. } => "a timestamp, YYYY-MM-DD HH:MM:SS",
             Access::Texts { .. } => "an array of strings",
         }
     }
@@ -202,7 +200,7 @@ impl<R> RecordField<R> {
     }
 }
 
-// Derived implementations would require them of the message.
+// A derived implementation would require `R: PartialEq`.
 impl<R> PartialEq for RecordField<R> {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -257,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn field_order_has_no_meaning() {
+    fn field_order_does_not_affect_generated_code() {
         let lines = |code: String| {
             let mut lines: Vec<_> = code.lines().map(str::to_owned).collect();
             lines.sort_unstable();
@@ -269,7 +267,7 @@ mod tests {
         assert_eq!(lines(declared), lines(reversed));
     }
 
-    /// Returns a text that a field of this type can hold.
+    /// Returns sample text for a field of this type.
     fn sample<R: Record>(access: &Access<R>) -> &'static str {
         match access {
             Access::Text { .. } => "text",
@@ -280,7 +278,7 @@ mod tests {
         }
     }
 
-    fn every_field_is_read_as_it_is_written<R: Record>() {
+    fn assert_fields_round_trip<R: Record>() {
         for field in R::FIELDS {
             let text = sample(&field.access);
             let mut record = R::default();
@@ -293,14 +291,14 @@ mod tests {
     }
 
     #[test]
-    fn every_field_has_its_own_value() {
-        every_field_is_read_as_it_is_written::<AffiliateInput>();
-        every_field_is_read_as_it_is_written::<ComplianceUrl>();
-        every_field_is_read_as_it_is_written::<ComplianceCase>();
+    fn every_record_field_round_trips() {
+        assert_fields_round_trip::<AffiliateInput>();
+        assert_fields_round_trip::<ComplianceUrl>();
+        assert_fields_round_trip::<ComplianceCase>();
     }
 
     #[test]
-    fn a_number_with_too_many_bits_changes_nothing() {
+    fn out_of_range_numbers_change_nothing() {
         let country = Affiliate::field("country").unwrap();
         let mut affiliate = Affiliate { country: Some(276), ..Affiliate::default() };
         assert!(!country.set_integer(&mut affiliate, Some(1 << 15)));
@@ -311,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_in_the_wrong_form_changes_nothing() {
+    fn malformed_text_changes_nothing() {
         let disabled = ComplianceUrl::field("disabled").unwrap();
         let mut url = ComplianceUrl { disabled: true, ..ComplianceUrl::default() };
         assert!(!disabled.set_written(&mut url, Some("perhaps".to_owned())));

@@ -1,4 +1,4 @@
-//! Sets of a record's fields, such as the fields that an update changes.
+//! Sets of record fields, such as the fields that an update changes.
 
 use std::{fmt, marker::PhantomData};
 
@@ -23,17 +23,17 @@ impl<R: Record> FieldSet<R> {
         Self { bits, record: PhantomData }
     };
 
-    /// The fields that a mask names. Unknown names are skipped.
+    /// Returns the fields named by a mask. Skips unknown names.
     pub fn of_mask(mask: &FieldMask) -> Self {
         mask.paths.iter().filter_map(|path| R::field(path)).collect()
     }
 
-    /// Returns the mask that names the fields.
+    /// Converts the set to a field mask.
     pub fn to_mask(self) -> FieldMask {
         FieldMask { paths: self.iter().map(|field| field.name.to_owned()).collect() }
     }
 
-    /// The fields with a value in `record`. An empty text is a value.
+    /// Returns the fields that have a value in `record`. An empty string is a value.
     pub fn given(record: &R) -> Self {
         R::FIELDS.iter().filter(|field| field.is_given(record)).collect()
     }
@@ -48,27 +48,27 @@ impl<R: Record> FieldSet<R> {
         self.bits &= !field.bit();
     }
 
-    /// Whether a field is in the set.
+    /// Returns whether a field is in the set.
     pub const fn contains(self, field: &RecordField<R>) -> bool {
         self.bits & field.bit() != 0
     }
 
-    /// Whether the set has a field with this name.
+    /// Returns whether the set has a field with this name.
     pub fn names(self, name: &str) -> bool {
         R::field(name).is_some_and(|field| self.contains(field))
     }
 
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.bits == 0
     }
 
-    /// The fields, in the order of declaration.
+    /// Returns the fields, in declaration order.
     pub fn iter(self) -> impl Iterator<Item = &'static RecordField<R>> {
         R::FIELDS.iter().filter(move |field| self.contains(field))
     }
 
-    /// Returns the set as an integer for a statement. It has the [`bit`](RecordField::bit) of each field.
+    /// Returns the set as a bit mask for statements, with the [`bit`](RecordField::bit) of each field.
     pub const fn bits(self) -> i64 {
         self.bits
     }
@@ -86,7 +86,7 @@ impl<R: Record> Default for FieldSet<R> {
     }
 }
 
-// Derived implementations would require them of the message.
+// A derived implementation would require `R: Clone`.
 impl<R> Clone for FieldSet<R> {
     fn clone(&self) -> Self {
         *self
@@ -107,7 +107,7 @@ mod tests {
     use crate::v1::AffiliateInput;
 
     #[test]
-    fn masks_convert_to_sets_and_back() {
+    fn field_masks_convert_to_sets_and_back() {
         let mask = prost_types::FieldMask { paths: ["zip", "town", "city"].map(str::to_owned).into() };
         let set = FieldSet::<AffiliateInput>::of_mask(&mask);
         assert!(set.names("zip") && set.names("city") && !set.names("state") && !set.names("town"));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_text_counts_as_a_value() {
+    fn empty_strings_count_as_values() {
         let affiliate = AffiliateInput { city: Some(String::new()), zip: Some("1".into()), ..Default::default() };
         assert_eq!(FieldSet::given(&affiliate).to_mask().paths, ["city", "zip"]);
     }

@@ -1,4 +1,4 @@
-//! Text formats: e-mail addresses, URLs, calendar days, countries.
+//! String formats: email addresses, URLs, dates, countries.
 
 use email_address::{EmailAddress, Options};
 use prost_types::Timestamp;
@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::{json::records::timestamp_of_text, v1::Format};
 
-/// Whether a string has this format.
+/// Returns whether a string matches a format.
 pub(super) fn matches(format: Format, text: &str) -> bool {
     match format {
         Format::Unspecified => true,
@@ -20,7 +20,7 @@ pub(super) fn matches(format: Format, text: &str) -> bool {
     }
 }
 
-/// The message for a text that does not have the format.
+/// Returns the message for a string that does not match a format.
 pub(super) fn violation(format: Format, label: &str) -> String {
     let must = match format {
         Format::Country => return format!("{} It must be an ISO 3166-1 alpha-2 code.", unknown(label)),
@@ -34,7 +34,7 @@ pub(super) fn violation(format: Format, label: &str) -> String {
     format!("The {label} field {must}.")
 }
 
-/// The message for an unknown value.
+/// Returns the message for an unknown value.
 pub(super) fn unknown(label: &str) -> String {
     format!("The selected {label} is invalid.")
 }
@@ -46,9 +46,7 @@ fn is_email(text: &str) -> bool {
 
 /// Parses and normalizes a complete `http://` or `https://` URL (WHATWG).
 ///
-/// The URL must have a host.
-///
-/// The result has its scheme and host in lower case, and its default port and empty path resolved.
+/// The URL must have a host. The result has a lowercase scheme and host, no default port, and `/` instead of an empty path.
 pub fn normalised_url(text: &str) -> Option<Url> {
     let start = text.trim_start();
     let has_scheme = |scheme: &str| start.get(..scheme.len()).is_some_and(|it| it.eq_ignore_ascii_case(scheme));
@@ -58,12 +56,12 @@ pub fn normalised_url(text: &str) -> Option<Url> {
     Url::parse(text).ok().filter(Url::has_host)
 }
 
-/// Parses a calendar day, `YYYY-MM-DD` or `MM/DD/YYYY`.
+/// Parses a date, `YYYY-MM-DD` or `MM/DD/YYYY`.
 pub fn start_date(text: &str) -> Option<Date> {
     iso_date(text).or_else(|| calendar_day(text, format_description!("[month]/[day]/[year]")))
 }
 
-/// Parses a timestamp of the years 1 to 9999, as [`timestamp_of_text`] does.
+/// Parses a timestamp like [`timestamp_of_text`], limited to the years 1 to 9999.
 ///
 /// Returns seconds since 1970-01-01.
 pub fn timestamp(text: &str) -> Option<i64> {
@@ -74,12 +72,12 @@ fn iso_date(text: &str) -> Option<Date> {
     calendar_day(text, format_description!("[year]-[month]-[day]"))
 }
 
-/// Parses a day of the years 1 to 9999: the years that the database and four digits can both hold.
+/// Parses a date in the years 1 to 9999, the range that fits both the database and four digits.
 fn calendar_day(text: &str, format: &[BorrowedFormatItem<'_>]) -> Option<Date> {
     Date::parse(text, format).ok().filter(|date| text.len() == 10 && date.year() > 0)
 }
 
-/// Whether a timestamp is in the years 1 to 9999.
+/// Returns whether a timestamp is in the years 1 to 9999.
 pub(super) fn is_timestamp(value: &Timestamp) -> bool {
     const FIRST: i64 = -62_135_596_800;
     const LAST: i64 = 253_402_300_799;
@@ -93,7 +91,7 @@ mod tests {
     use super::{is_email, normalised_url, start_date};
 
     #[test]
-    fn days_exist_and_have_ten_characters() {
+    fn start_dates_must_be_real_calendar_days() {
         assert_eq!(start_date("2024-02-29"), Some(date!(2024 - 02 - 29)));
         assert_eq!(start_date("02/29/2024"), Some(date!(2024 - 02 - 29)));
         for wrong in ["2023-02-29", "29/02/2024", "2024-2-29", "0000-01-01", "2024-02-2x", "+024-01-01", "20240229"] {
@@ -102,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_are_complete_and_normalised() {
+    fn only_complete_urls_are_normalized() {
         assert_eq!(normalised_url("HTTP://Example.ORG:80").unwrap().as_str(), "http://example.org/");
         assert_eq!(
             normalised_url("https://bücher.example/a b").unwrap().as_str(),
@@ -116,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn mail_addresses_have_two_sides() {
+    fn emails_need_a_local_part_and_domain() {
         assert!(is_email("ann@example.org"));
         for wrong in ["ann", "ann@", "@example.org", "Ann <ann@example.org>", "ann@exa mple.org"] {
             assert!(!is_email(wrong), "{wrong}");

@@ -1,4 +1,4 @@
-//! The violations of a request, at paths as the caller wrote them.
+//! Request violations, at the paths that the caller wrote.
 
 use std::{collections::HashSet, ops::Deref};
 
@@ -7,16 +7,16 @@ use std::{collections::HashSet, ops::Deref};
 pub struct Violation {
     /// Path of the field: `city`, `affiliates.3.email_one`, `urls.0`, `body`.
     pub path: String,
-    /// A sentence for people.
+    /// Human-readable message.
     pub message: String,
-    /// List item (from 1; 0 outside lists) and field number. Violations are sorted by them.
+    /// Sort key: list item (from 1; 0 outside lists) and field number.
     order: (u32, u32),
 }
 
-/// Maximum number of reported violations of a request. Further ones are only counted.
+/// Maximum number of reported violations per request. Further violations are only counted.
 pub const MAX_VIOLATIONS: usize = 10_000;
 
-/// The first [`MAX_VIOLATIONS`] violations of a request, and the number of all.
+/// The first [`MAX_VIOLATIONS`] violations of a request, and the total count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Violations {
     reported: Vec<Violation>,
@@ -24,24 +24,24 @@ pub struct Violations {
 }
 
 impl Violations {
-    /// No violations.
+    /// Creates an empty list of violations.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One violation of a field outside lists.
+    /// Creates a single violation of a field outside lists.
     pub fn one(path: impl Into<String>, message: impl Into<String>) -> Self {
         let mut violations = Self::new();
         violations.report(path, |_| message.into());
         violations
     }
 
-    /// The violation of a list at `path` with more than `most` elements.
+    /// Creates the violation for a list at `path` with more than `most` elements.
     pub fn too_many_items(path: &str, most: usize) -> Self {
         Self::one(path, too_many_items(&label(path), most))
     }
 
-    /// Adds a violation, given by path and message. `order` is the list item (from 1; 0 outside lists) and the field number.
+    /// Adds a violation with its path and message. `order` is the list item (from 1; 0 outside lists) and the field number.
     pub fn push(&mut self, order: (u32, u32), violation: impl FnOnce() -> (String, String)) {
         self.total += 1;
         if self.reported.len() < MAX_VIOLATIONS {
@@ -57,20 +57,19 @@ impl Violations {
         self.push((0, 0), || (path, message));
     }
 
-    /// Adds the violation of a missing field outside lists.
+    /// Adds the violation for a missing field outside lists.
     pub fn required(&mut self, path: impl Into<String>) {
         self.report(path, |label| format!("The {label} field is required."));
     }
 
-    /// Whether a violation is reported at this path.
+    /// Returns whether a violation is reported at this path.
     pub fn names(&self, path: &str) -> bool {
         self.reported.iter().any(|violation| violation.path == path)
     }
 
     /// Adds the violations that another check found in the same object.
     ///
-    /// Paths that have violations get no further ones: to the rules, a value of the wrong type is absent, but the caller
-    /// must not read that it is missing.
+    /// Skips paths that already have a violation. The rules treat a value of the wrong type as absent, but it is not missing.
     pub fn merge(&mut self, mut other: Self) {
         let known: HashSet<&str> = self.reported.iter().map(|known| known.path.as_str()).collect();
         let before = other.reported.len();
@@ -98,12 +97,12 @@ impl Violations {
         self.reported.truncate(MAX_VIOLATIONS);
     }
 
-    /// The number of all violations.
+    /// Returns the total number of violations.
     pub fn total(&self) -> usize {
         self.total
     }
 
-    /// `<first message> (and N more errors)`; empty when there are none.
+    /// Returns `<first message> (and N more errors)`, or an empty string without violations.
     pub fn summary(&self) -> String {
         let first = self.reported.first().map_or("", |first| &first.message);
         match self.total {
@@ -132,7 +131,7 @@ impl IntoIterator for Violations {
     }
 }
 
-/// The name of a path in a sentence. Nested paths are unchanged. Others have spaces instead of underscores.
+/// Returns the name of a path in messages. Nested paths stay unchanged. Other paths get spaces instead of underscores.
 pub fn label(path: &str) -> String {
     if path.contains('.') { path.to_owned() } else { path.replace('_', " ") }
 }
@@ -141,7 +140,7 @@ pub(super) fn too_many_items(label: &str, most: usize) -> String {
     format!("The {label} field must not have more than {most} items.")
 }
 
-/// Whether a path is within a list element that is reported itself.
+/// Returns whether a path is inside a list element with its own violation.
 fn is_within(reported: &HashSet<&str>, path: &str) -> bool {
     path.match_indices('.').map(|(end, _)| &path[..end]).any(|outer| {
         let is_element = outer.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
@@ -154,7 +153,7 @@ mod tests {
     use super::{MAX_VIOLATIONS, Violations};
 
     #[test]
-    fn first_violations_are_reported_with_the_total() {
+    fn reported_violations_are_capped_but_counted() {
         let mut violations = Violations::new();
         for item in 0..MAX_VIOLATIONS as u32 + 5 {
             violations.push((item + 1, 1), || (format!("a.{item}"), "Wrong.".into()));
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_summary_counts_messages() {
+    fn summary_counts_messages() {
         let mut violations = Violations::one("a", "First.");
         assert_eq!(violations.summary(), "First.");
         violations.push((0, 1), || ("a".into(), "Second.".into()));

@@ -1,40 +1,40 @@
-//! The claims of tokens.
+//! Token claims.
 
 use serde::{Deserialize, Serialize};
 
-/// The default audience that tokens must name.
+/// Default audience of tokens.
 pub const AUDIENCE: &str = "affiliate-compliance";
 
-/// The scope of the internal write side.
+/// Scope for the internal write side.
 pub const SCOPE_MONITOR: &str = "monitor";
-/// The scope of audits, which show who made a change.
+/// Scope for audits, which show who made each change.
 pub const SCOPE_AUDIT: &str = "audit";
 
-/// The scope of case work, which officers need.
+/// Scope for case work by officers.
 pub const SCOPE_CASES: &str = "cases";
-/// The scope of erasures.
+/// Scope for erasures.
 pub const SCOPE_ERASE: &str = "erase";
-/// The scope of webhooks.
+/// Scope for webhooks.
 pub const SCOPE_WEBHOOKS: &str = "webhooks";
-/// Every scope.
+/// All scopes.
 pub const SCOPES: [&str; 5] = [SCOPE_CASES, SCOPE_MONITOR, SCOPE_WEBHOOKS, SCOPE_AUDIT, SCOPE_ERASE];
 
-/// The claims of a token. Times are seconds since 1970 (UTC).
+/// The claims of a token. Times are in seconds since 1970 (UTC).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
     /// The company whose records the bearer can access, a positive integer.
     pub company_id: i64,
-    /// The token expires at this second.
+    /// When the token expires.
     pub exp: i64,
-    /// The audience, which must contain [`AUDIENCE`] unless another one is configured.
+    /// The audience. It must contain [`AUDIENCE`] unless another audience is configured.
     pub aud: Audience,
-    /// The bearer. In a verified token, the claim that the verifier's rules name, or else `sub`.
+    /// The bearer. In a verified token, the value of the configured claim, or else of `sub`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub: Option<String>,
     /// When the token was issued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iat: Option<i64>,
-    /// The token is not valid before this second.
+    /// When the token becomes valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nbf: Option<i64>,
     /// The issuer.
@@ -56,7 +56,7 @@ pub enum Audience {
 }
 
 impl Audience {
-    /// Whether the token is for `audience`.
+    /// Returns whether the token is for `audience`.
     pub fn contains(&self, audience: &str) -> bool {
         match self {
             Self::One(one) => one == audience,
@@ -66,7 +66,7 @@ impl Audience {
 }
 
 impl Claims {
-    /// Claims for a company, issued at `now` and valid for `ttl` seconds.
+    /// Creates claims for a company, issued at `now` and valid for `ttl` seconds.
     pub fn new(company_id: i64, now: i64, ttl: i64) -> Self {
         Self {
             company_id,
@@ -80,7 +80,7 @@ impl Claims {
         }
     }
 
-    /// Whether the bearer has a scope.
+    /// Returns whether the bearer has a scope.
     pub fn has_scope(&self, scope: &str) -> bool {
         self.scope.as_deref().is_some_and(|scopes| scopes.split(' ').any(|one| one == scope))
     }

@@ -1,14 +1,14 @@
-//! Why a token is rejected: for its caller, and for operators.
+//! Token errors, for callers and for operators.
 
 use crate::error::{Error, Reason};
 
-/// Why a token is rejected, for its caller.
+/// Why a token is rejected, as shown to the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// No token was presented.
     #[error("A bearer token is required.")]
     Missing,
-    /// The header has another scheme than `Bearer`, or none.
+    /// The header has a scheme other than `Bearer`, or none.
     #[error("The Authorization header must have a bearer token: write Bearer and a space before the token.")]
     NotBearer,
     /// The token is malformed, meant for another service, or not signed by a trusted issuer.
@@ -30,11 +30,11 @@ impl From<TokenError> for Error {
     }
 }
 
-/// Why a token is rejected, for operators. Callers can be strangers, so they don't see this explanation.
+/// Why a token is rejected, as shown to operators. Callers can be strangers, so they never see the explanation.
 #[derive(Debug)]
 pub(super) struct Rejection {
     pub(super) error: TokenError,
-    /// The part of the token, and what it should be.
+    /// The invalid part of the token, and what is expected.
     pub(super) explanation: String,
 }
 

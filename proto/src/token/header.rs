@@ -1,4 +1,4 @@
-//! The header of a token (RFC 7515, 4): the members that select the verification key.
+//! Token headers (RFC 7515, 4): the members that select the verification key.
 
 use std::borrow::Cow;
 
@@ -11,21 +11,21 @@ use serde::{
 
 use super::{error::Rejection, unique::UniqueObject};
 
-/// The name of `EdDSA` with the curve Ed25519 (RFC 9864, 2.2).
+/// Name of `EdDSA` with the curve Ed25519 (RFC 9864, 2.2).
 pub(super) const ED25519: &str = "Ed25519";
 
-/// The types of access tokens (RFC 7519, 5.1; RFC 9068, 2.1). Other tokens, such as `logout+jwt`, have other types and grant no
-/// access (RFC 8725, 3.11).
+/// Access token types (RFC 7519, 5.1; RFC 9068, 2.1). Tokens of other types, such as `logout+jwt`, grant no access (RFC 8725, 3.11).
 const TYPES: [&str; 2] = ["jwt", "at+jwt"];
 
-/// The header of a token. Other members, such as `jku`, `jwk` and `x5c`, are ignored: a token cannot bring its own key. Duplicate
-/// members make the header invalid.
+/// The header of a token.
+///
+/// Other members, such as `jku`, `jwk` and `x5c`, are ignored: a token cannot bring its own key. Duplicate members make the header invalid.
 #[derive(Debug, Deserialize)]
 pub(super) struct Header {
-    /// The algorithm that the token claims. The key decides.
+    /// The claimed algorithm. The key must have the same one.
     #[serde(deserialize_with = "algorithm")]
     pub(super) alg: Algorithm,
-    /// The key ID that the token claims.
+    /// The claimed key ID.
     #[serde(default)]
     pub(super) kid: Option<String>,
     #[serde(default)]
@@ -37,7 +37,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the header of a token in the compact form.
+    /// Reads the header of a token in compact form.
     pub(super) fn of(token: &str) -> Result<Self, Rejection> {
         // Encrypted tokens have five parts.
         let parts: Vec<&str> = token.split('.').collect();
@@ -46,7 +46,7 @@ impl Header {
                 "it is not a signed JSON Web Token, which has three parts separated by dots",
             ));
         };
-        // The JSON parser skips members that nobody reads, so it does not find text there that is not UTF-8.
+        // The JSON parser skips unused members, so it would miss invalid UTF-8 in them.
         text(claims).and_then(|_| Self::parse(&text(header)?)).ok_or_else(|| {
             let found = decode_header(token).map(|header| format!("alg is {:?}", header.alg));
             let found = found.unwrap_or_else(|error| error.to_string());
@@ -57,7 +57,7 @@ impl Header {
         })
     }
 
-    /// Parses a decoded header. `None` if it is malformed or needs what this service does not support.
+    /// Parses a decoded header. Returns `None` if it is malformed or needs unsupported features.
     fn parse(text: &str) -> Option<Self> {
         let UniqueObject(members) = serde_json::from_str(text).ok()?;
         let header: Self = serde_json::from_value(members.into()).ok()?;
@@ -68,24 +68,24 @@ impl Header {
     }
 }
 
-/// Decodes a part of a token, which must be UTF-8 (RFC 7519, 7.2).
+/// Decodes a part of a token. The result must be UTF-8 (RFC 7519, 7.2).
 fn text(part: &str) -> Option<String> {
     String::from_utf8(URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }
 
-/// Reads an algorithm. RFC 9864 renames `EdDSA` to `Ed25519`.
+/// Reads an algorithm. RFC 9864 renamed `EdDSA` to `Ed25519`.
 fn algorithm<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Algorithm, D::Error> {
     let name = Cow::<str>::deserialize(deserializer)?;
     if name == ED25519 { Ok(Algorithm::EdDSA) } else { Algorithm::deserialize(name.into_deserializer()) }
 }
 
-/// Whether a media type is an access token's, ignoring case and the prefix `application/` (RFC 7515, 4.1.9).
+/// Returns whether `typ` is an access token type, ignoring case and the prefix `application/` (RFC 7515, 4.1.9).
 fn is_access_token(typ: &str) -> bool {
     let typ = typ.to_ascii_lowercase();
     TYPES.contains(&typ.strip_prefix("application/").unwrap_or(&typ))
 }
 
-/// Whether a member is present, with any value including null.
+/// Accepts any value, including null, and returns `true`.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     IgnoredAny::deserialize(deserializer).map(|_| true)
 }
@@ -97,7 +97,7 @@ mod tests {
     use super::Header;
 
     #[test]
-    fn every_part_is_utf8() {
+    fn non_utf8_token_parts_are_rejected() {
         let of = |header: &[u8], claims: &[u8]| {
             Header::of(&format!("{}.{}.c2ln", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims))).is_ok()
         };

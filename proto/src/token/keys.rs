@@ -1,4 +1,4 @@
-//! The keys that tokens are verified with: a shared secret, or a JSON Web Key Set from a file or a URL.
+//! Token verification keys: a shared secret, or a JSON Web Key Set from a file or a URL.
 
 use std::{fmt, path::PathBuf, pin::Pin};
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::header::ED25519;
 use crate::secrets::PrivateUrl;
 
-/// Maximum number of keys. A token without a key ID is tried with every key of its algorithm.
+/// Maximum number of keys. The verifier tries every key of the algorithm for a token without a key ID.
 const MAX_KEYS: usize = 100;
 /// Minimum length of an HS256 secret (RFC 7518, 3.2).
 const MIN_SECRET_BYTES: usize = 32;
@@ -20,7 +20,7 @@ const MIN_RSA_BITS: usize = 2048;
 /// Maximum length of an RSA key, in bits.
 const MAX_RSA_BITS: usize = 8192;
 
-/// A shared secret for HS256, of at least 32 bytes.
+/// A shared secret for HS256, at least 32 bytes long.
 ///
 /// RFC 7518, 3.2 requires this length. `Debug` omits the secret.
 #[derive(Clone)]
@@ -56,18 +56,18 @@ pub struct KeySource {
     pub jwks_file: Option<PathBuf>,
     /// URL of a JSON Web Key Set, and how to fetch it.
     pub jwks_url: Option<(PrivateUrl, Fetch)>,
-    /// A PEM file with certificate authorities for the URL. By default, the system's authorities.
+    /// A PEM file with certificate authorities for the URL. Defaults to the system's authorities.
     pub jwks_ca: Option<PathBuf>,
 }
 
-/// Fetches the text at a URL, or explains why it failed.
+/// Fetches the contents of a URL, or returns the reason for the failure.
 ///
 /// The path is an optional file of certificate authorities.
 pub type Fetch = fn(PrivateUrl, Option<PathBuf>) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>>;
 
-/// Why no keys could be loaded.
+/// Why the keys could not be loaded.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum KeyError {
     #[error("no key to verify tokens with: set COMPLIANCE_JWT_SECRET, COMPLIANCE_JWKS_FILE or COMPLIANCE_JWKS_URL")]
     None,
@@ -83,7 +83,7 @@ pub enum KeyError {
     TooMany { origin: String, count: usize },
 }
 
-/// A key with its one algorithm, which a token cannot choose.
+/// A key with its algorithm. Tokens cannot choose another algorithm.
 pub(super) struct Key {
     pub(super) id: Option<String>,
     pub(super) algorithm: Algorithm,
@@ -112,8 +112,7 @@ impl KeySource {
 
 /// Parses the usable keys of a key set from `origin`.
 ///
-/// Weak keys and keys for other uses or algorithms are skipped. A set without usable keys is an error, because it would lock out
-/// all callers unnoticed.
+/// Skips weak keys, and keys for other uses or algorithms. A set without usable keys is an error: it would silently lock out all callers.
 fn parse(text: &[u8], origin: String) -> Result<Vec<Key>, KeyError> {
     match serde_json::from_slice::<KeySet>(text) {
         Err(source) => Err(KeyError::Json { origin, source }),
@@ -135,7 +134,7 @@ struct KeySet {
     keys: Vec<serde_json::Value>,
 }
 
-/// Replaces the new name of `EdDSA`, which [`Jwk`] does not know.
+/// Replaces the new name of `EdDSA`, because [`Jwk`] does not know it.
 fn known_name(mut key: serde_json::Value) -> serde_json::Value {
     if let Some(alg) = key.get_mut("alg").filter(|alg| *alg == ED25519) {
         *alg = "EdDSA".into();
@@ -164,14 +163,14 @@ fn usable(jwk: &Jwk) -> Option<Key> {
     is_strong(algorithm, decoding.kind()).then(|| Key { id: jwk.common.key_id.clone(), algorithm, decoding })
 }
 
-/// Whether the key is meant to verify signatures (RFC 7517, 4.2 and 4.3).
+/// Returns whether the key is meant to verify signatures (RFC 7517, 4.2 and 4.3).
 fn may_verify(jwk: &Jwk) -> bool {
     let is_for_signatures = jwk.common.public_key_use.as_ref().is_none_or(|usage| *usage == PublicKeyUse::Signature);
     let operations = jwk.common.key_operations.as_ref();
     is_for_signatures && operations.is_none_or(|operations| operations.contains(&KeyOperations::Verify))
 }
 
-/// Whether the key has the size that its algorithm needs (RFC 8725, 3.5).
+/// Returns whether the key is strong enough for its algorithm (RFC 8725, 3.5).
 fn is_strong(algorithm: Algorithm, key: &DecodingKeyKind) -> bool {
     match key {
         DecodingKeyKind::RsaModulusExponent { n, e } => {

@@ -1,4 +1,4 @@
-//! Reloads of the key sets, requested by tokens with unknown keys.
+//! Key set reloads, requested by tokens with unknown keys.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -14,14 +14,14 @@ use tokio::{
 const INTERVAL: Duration = Duration::from_secs(10);
 /// How long a token waits for a reload.
 const WAIT: Duration = Duration::from_secs(5);
-/// Maximum number of waiting tokens. Further tokens are invalid immediately.
+/// Maximum number of waiting tokens. Further tokens are rejected immediately.
 const MAX_WAITING: usize = 256;
 
-/// Lets tokens with unknown keys wait for one reload. The reloading task calls [`Self::requested`] and [`Self::finished`].
+/// Makes tokens with unknown keys wait for a shared reload. The reload task calls [`Self::requested`] and [`Self::finished`].
 pub(super) struct Reloads {
     /// When a token last requested a reload.
     last: Mutex<Option<Instant>>,
-    /// Whether this reload is still in progress.
+    /// Whether that reload is still in progress.
     pending: watch::Sender<bool>,
     requested: Notify,
     waiting: Semaphore,
@@ -60,7 +60,7 @@ impl Reloads {
         self.requested.notified().await;
     }
 
-    /// Ends the wait for the reload, whether it succeeded or failed.
+    /// Wakes the waiting tokens, whether the reload succeeded or failed.
     pub(super) fn finished(&self) {
         self.pending.send_replace(false);
     }

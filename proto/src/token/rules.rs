@@ -1,4 +1,4 @@
-//! The rules for the claims of tokens.
+//! Rules for token claims.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -9,31 +9,31 @@ use super::{
 };
 use crate::id::MAX_ID;
 
-/// The default claim with the company.
+/// Default claim for the company.
 pub const COMPANY_CLAIM: &str = "company_id";
-/// The default claim with the person.
+/// Default claim for the person.
 pub const PERSON_CLAIM: &str = "sub";
-/// Claims with scopes: OAuth 2 (RFC 8693, 4.2), and Entra ID and Okta.
+/// Scope claims: in OAuth 2.0 (RFC 8693, 4.2), and in Entra ID and Okta.
 const SCOPE_CLAIMS: [&str; 2] = ["scope", "scp"];
-/// Claims with roles: Entra ID, and Keycloak.
+/// Role claims: in Entra ID, and in Keycloak.
 const ROLE_CLAIMS: [&str; 2] = ["roles", "realm_access.roles"];
-/// How far an issuer's clock may be ahead of ours, in seconds.
+/// How far an issuer's clock can be ahead of ours, in seconds.
 const SKEW: i64 = 60;
-/// Maximum length of a claim's value in an explanation, in characters.
+/// Maximum length of a claim value in an explanation, in characters.
 const MAX_SHOWN_VALUE: usize = 100;
 
-/// The rules for the claims of tokens.
+/// Rules for token claims.
 #[derive(Clone, Debug)]
 pub struct ClaimRules {
-    /// The issuer that tokens must name, if any.
+    /// Required issuer, if any.
     pub issuer: Option<String>,
-    /// The audience that tokens must name.
+    /// Required audience.
     pub audience: String,
-    /// The claim with the company. Dots separate the names of nested claims.
+    /// Claim with the company. Dots separate the names of nested claims.
     pub company: String,
-    /// The claim with the name of the bearer. Tokens without such a text have `sub`.
+    /// Claim with the bearer's name. Without a string in this claim, `sub` is used.
     pub person: String,
-    /// Roles, each with its scopes.
+    /// Roles, each with the scopes that it grants.
     pub role_scopes: Vec<(String, Vec<String>)>,
 }
 
@@ -52,7 +52,7 @@ impl Default for ClaimRules {
 type Object = Map<String, Value>;
 
 impl ClaimRules {
-    /// Reads claims with a valid signature, at `now`.
+    /// Validates signed claims at `now`.
     pub(super) fn read(&self, claims: &Object, now: i64) -> Result<Claims, Rejection> {
         for required in [&self.company, "exp", "aud"] {
             if look_up(claims, required).is_none_or(Value::is_null) {
@@ -70,7 +70,7 @@ impl ClaimRules {
         }
         let company = look_up(claims, &self.company).unwrap_or(&Value::Null);
         let company_id = company_id(company).ok_or_else(|| {
-            wrong(&self.company, company, &format!("a whole number from 1 to {MAX_ID}, as a number or a text"))
+            wrong(&self.company, company, &format!("a whole number from 1 to {MAX_ID}, as a number or a string"))
         })?;
         let iss: Option<String> = typed::<Option<String>>(claims, "iss")?.flatten();
         if self.issuer.is_some() && iss != self.issuer {
@@ -115,7 +115,7 @@ impl ClaimRules {
 
 /// Returns the value of a claim.
 ///
-/// A name can contain dots, as a URL does, so the whole name comes before a path of nested names.
+/// Names such as URLs contain dots, so the whole name takes precedence over a path of nested names.
 fn look_up<'c>(claims: &'c Object, name: &str) -> Option<&'c Value> {
     claims.get(name).or_else(|| {
         let mut paths = name.match_indices('.').map(|(dot, _)| (&name[..dot], &name[dot + 1..]));
@@ -123,7 +123,7 @@ fn look_up<'c>(claims: &'c Object, name: &str) -> Option<&'c Value> {
     })
 }
 
-/// Parses a company ID, as a number or a text.
+/// Parses a company ID from a number or a string.
 fn company_id(value: &Value) -> Option<i64> {
     let id = match value {
         Value::String(text) => text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit())),
@@ -141,10 +141,10 @@ fn texts<'c>(claims: &'c Object, name: &str) -> Result<Vec<&'c str>, Rejection> 
         Value::Array(items) => items.iter().map(Value::as_str).collect(),
         _ => None,
     };
-    texts.ok_or_else(|| wrong(name, value, "a text or a list of texts"))
+    texts.ok_or_else(|| wrong(name, value, "a string or a list of strings"))
 }
 
-/// Reads a claim as a type.
+/// Reads a claim as the type `T`.
 fn typed<T: DeserializeOwned>(claims: &Object, name: &str) -> Result<Option<T>, Rejection> {
     let Some(value) = claims.get(name) else { return Ok(None) };
     let typed = T::deserialize(value).map(Some);
@@ -155,7 +155,7 @@ fn wrong(name: &str, value: &Value, must: &str) -> Rejection {
     Rejection::invalid(format!("{name}: it is {}, and must be {must}", shown(value)))
 }
 
-/// Formats the beginning of a value.
+/// Formats a value, truncated if it is long.
 fn shown(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(MAX_SHOWN_VALUE) {

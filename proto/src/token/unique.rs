@@ -8,9 +8,9 @@ use serde::{
 };
 use serde_json::{Map, Number, Value};
 
-/// The header or the claims of a token.
+/// The header or claims of a token.
 ///
-/// Duplicate names make them invalid, at any depth (RFC 7515, 4; RFC 7519, 4): readers would disagree on the value.
+/// Duplicate names are invalid at any depth (RFC 7515, 4; RFC 7519, 4), because parsers disagree about which value counts.
 pub(super) struct UniqueObject(pub(super) Map<String, Value>);
 
 impl<'de> Deserialize<'de> for UniqueObject {

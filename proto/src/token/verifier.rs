@@ -1,4 +1,4 @@
-//! Verifies tokens, with a bounded cache of valid tokens.
+//! Verifies tokens, and caches a limited number of valid ones.
 
 use std::{
     ops::Deref,
@@ -25,11 +25,11 @@ const MAX_CACHED: usize = 10_000;
 /// Maximum length of a token, in bytes.
 const MAX_BYTES: usize = 8192;
 
-/// Maximum length of a subject in a log, in bytes.
+/// Maximum length of a subject in logs, in bytes.
 const MAX_SHOWN_SUBJECT: usize = 128;
-/// Maximum length of an explanation in a log, in characters.
+/// Maximum length of an explanation in logs, in characters.
 const MAX_LOGGED: usize = 300;
-/// Maximum number of explained tokens per second. Strangers can send any number of tokens.
+/// Maximum number of explained tokens per second, because strangers can send any number of tokens.
 const MAX_EXPLAINED: u32 = 5;
 
 /// The claims of a token that a [`Verifier`] has accepted.
@@ -37,7 +37,7 @@ const MAX_EXPLAINED: u32 = 5;
 pub struct VerifiedToken(Arc<Claims>);
 
 impl VerifiedToken {
-    /// Returns the beginning of the subject, for logs.
+    /// Returns the subject, truncated for logs.
     pub fn shown_subject(&self) -> Option<&str> {
         let subject = self.sub.as_deref()?;
         Some(&subject[..subject.floor_char_boundary(MAX_SHOWN_SUBJECT)])
@@ -54,17 +54,17 @@ impl Deref for VerifiedToken {
 
 /// Verifies tokens.
 ///
-/// It caches valid tokens by digest, so it verifies a signature once per token, not once per request.
+/// Caches valid tokens by digest, so each signature is verified once per token, not once per request.
 pub struct Verifier {
     source: KeySource,
     rules: ClaimRules,
     keys: RwLock<Arc<KeySet>>,
     reloads: Reloads,
-    /// A second, and how many tokens were explained in it.
+    /// The current second, and the number of tokens explained in it.
     explained: Mutex<(i64, u32)>,
 }
 
-/// Keys that were loaded together, and the tokens that they have verified.
+/// Keys that were loaded together, with a cache of the tokens that they verified.
 ///
 /// Each key set has its own cache, because a verification can begin before a refresh and end after it.
 pub(super) struct KeySet {
@@ -85,33 +85,33 @@ impl std::fmt::Debug for Verifier {
 }
 
 impl Verifier {
-    /// Loads the keys. With an `issuer`, tokens must name it.
+    /// Loads the keys. If `issuer` is set, tokens must name it.
     pub async fn new(source: KeySource, issuer: Option<String>) -> Result<Self, KeyError> {
         Self::with_rules(source, ClaimRules { issuer, ..ClaimRules::default() }).await
     }
 
-    /// Loads the keys. The claims of tokens must follow these rules.
+    /// Loads the keys. Token claims must follow these rules.
     pub async fn with_rules(source: KeySource, rules: ClaimRules) -> Result<Self, KeyError> {
         let keys = RwLock::new(KeySet::load(&source).await?);
         Ok(Self { source, rules, keys, reloads: Reloads::new(), explained: Mutex::default() })
     }
 
-    /// Returns the configured claim with the company.
+    /// Returns the name of the company claim.
     pub fn company_claim(&self) -> &str {
         &self.rules.company
     }
 
-    /// Returns the configured claim with the person.
+    /// Returns the name of the person claim.
     pub fn person_claim(&self) -> &str {
         &self.rules.person
     }
 
-    /// Whether the keys can change while the service runs.
+    /// Returns whether the keys can change while the service runs.
     pub fn can_refresh(&self) -> bool {
         self.source.jwks_url.is_some() || self.source.jwks_file.is_some()
     }
 
-    /// Loads the keys again and clears the cache. On failure, the previous keys stay.
+    /// Reloads the keys and clears the cache. On failure, keeps the previous keys.
     pub async fn refresh(&self) -> Result<(), KeyError> {
         let loaded = KeySet::load(&self.source).await?;
         *self.keys.write().unwrap_or_else(PoisonError::into_inner) = loaded;
@@ -125,23 +125,19 @@ impl Verifier {
         self.reloads.requested().await;
     }
 
-    /// Ends the wait of tokens that requested a reload.
-    ///
-    /// It ends whether the reload succeeded or failed.
+    /// Wakes the tokens that wait for a reload, whether it succeeded or failed.
     pub fn answered(&self) {
         self.reloads.finished();
     }
 
-    /// Waits for a reload if the token's key is unknown.
+    /// Waits for a reload if the token in an `Authorization` header has an unknown key.
     ///
-    /// The token is in an `Authorization` header.
-    ///
-    /// Returns whether the key can be known now. Tokens request a reload at most every 10 s, and wait for up to 5 s.
+    /// Returns whether a reload finished. Tokens request a reload at most every 10 s, and wait for up to 5 s.
     pub async fn learn_key(&self, header: Option<&[u8]>) -> bool {
         self.has_unknown_key(header) && self.reloads.request().await
     }
 
-    /// Whether the token's key may be newer than the last load.
+    /// Returns whether the token's key could be newer than the last load.
     pub fn has_unknown_key(&self, header: Option<&[u8]>) -> bool {
         let Ok(token) = presented(header) else { return false };
         if !self.can_refresh() || token.len() > MAX_BYTES || self.current_keys().valid.get(&digest(token)).is_some() {
@@ -166,7 +162,7 @@ impl Verifier {
 
     /// Returns the claims of a cached token in an `Authorization` header.
     ///
-    /// `None` if the signature must be verified.
+    /// Returns `None` if the token is not cached.
     pub fn authorize_cached(&self, header: Option<&[u8]>, now: i64) -> Option<Result<VerifiedToken, TokenError>> {
         let cached = |token| self.cached(token, now).map_err(|rejection| rejection.error);
         presented(header).and_then(cached).transpose()
@@ -177,16 +173,16 @@ impl Verifier {
         self.check(token, now).map_err(|rejection| rejection.error)
     }
 
-    /// Explains why [`Verifier::verify`] rejects a token at `now`. `None` for a valid token.
+    /// Explains to operators why [`Verifier::verify`] rejects a token at `now`.
     ///
-    /// The explanation is for operators.
+    /// Returns `None` for a valid token.
     pub fn explain(&self, token: &str, now: i64) -> Option<String> {
         self.check(token, now).err().map(|rejection| rejection.explanation)
     }
 
-    /// Explains the token in an `Authorization` header, for a log.
+    /// Explains, for logs, why the token in an `Authorization` header is rejected.
     ///
-    /// `None` without a token, for a valid token, and after a few others in the same second.
+    /// Returns `None` without a token, for a valid token, and after a few explanations in the same second.
     pub fn explain_some(&self, header: Option<&[u8]>, now: i64) -> Option<String> {
         let token = presented(header).ok()?;
         let mut explained = self.explained.lock().unwrap_or_else(PoisonError::into_inner);
@@ -197,7 +193,7 @@ impl Verifier {
         let is_logged = explained.1 <= MAX_EXPLAINED;
         drop(explained);
         let explanation = is_logged.then(|| self.explain(token, now))??;
-        // A stranger can have sent parts of it.
+        // Parts of the explanation can come from a stranger.
         let safe = |char: char| if char.is_control() { ' ' } else { char };
         Some(explanation.chars().take(MAX_LOGGED).map(safe).collect())
     }
@@ -209,7 +205,7 @@ impl Verifier {
         }
     }
 
-    /// Returns the claims of a token from the cache.
+    /// Returns the claims of a cached token.
     fn cached(&self, token: &str, now: i64) -> Result<Option<VerifiedToken>, Rejection> {
         if token.len() > MAX_BYTES {
             return Err(Rejection::invalid(format!("it is longer than {MAX_BYTES} bytes")));
@@ -226,7 +222,7 @@ impl Verifier {
         Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Verifies a token with these keys, and caches it with them.
+    /// Verifies a token with these keys, and adds it to their cache.
     pub(super) fn verify_and_cache(&self, keys: &KeySet, token: &str, now: i64) -> Result<VerifiedToken, Rejection> {
         let claims = self.rules.read(&signed(token, &keys.keys)?.0, now)?;
         let valid = VerifiedToken(Arc::new(claims));
@@ -245,7 +241,7 @@ fn presented(header: Option<&[u8]>) -> Result<&str, TokenError> {
     bearer(value)
 }
 
-/// Returns the claims of a token that one of the keys has signed.
+/// Returns the claims of a token signed by one of the keys.
 fn signed(token: &str, keys: &[Key]) -> Result<UniqueObject, Rejection> {
     let header = Header::of(token)?;
     if !keys.iter().any(|key| key.algorithm == header.alg) {
@@ -270,19 +266,19 @@ fn signed(token: &str, keys: &[Key]) -> Result<UniqueObject, Rejection> {
     })
 }
 
-/// Returns the claims if one of these keys has signed the token, and the claims are readable.
+/// Returns the claims if one of these keys signed the token and the claims are readable.
 fn signed_by(token: &str, keys: &[&Key]) -> Option<UniqueObject> {
     let (message, signature) = token.rsplit_once('.')?;
     let (_, claims) = message.split_once('.')?;
     let has_signed = |key: &&Key| crypto::verify(signature, message.as_bytes(), &key.decoding, key.algorithm);
-    // Another key can have signed the token.
+    // After an error, try the other keys.
     keys.iter().find(|key| matches!(has_signed(key), Ok(true)))?;
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()
 }
 
-/// Returns the keys that may have signed a token.
+/// Returns the keys that could have signed a token.
 ///
-/// A key without an ID may have signed any token. A key with an ID may have signed tokens with this ID or without an ID.
+/// A key without an ID matches every token. A key with an ID matches tokens with the same ID and tokens without an ID.
 fn candidates<'k>(header: &Header, keys: &'k [Key]) -> impl Iterator<Item = &'k Key> {
     let of_algorithm = keys.iter().filter(|key| key.algorithm == header.alg);
     of_algorithm.filter(|key| key.id.is_none() || header.kid.is_none() || key.id == header.kid)
@@ -292,7 +288,7 @@ fn digest(token: &str) -> [u8; 32] {
     Sha256::digest(token).into()
 }
 
-/// Returns the token of a header value with the scheme Bearer, ignoring case.
+/// Returns the token in a header value with the scheme `Bearer`, ignoring case.
 fn bearer(value: &str) -> Result<&str, TokenError> {
     let (scheme, token) = value.trim().split_once(' ').unwrap_or((value.trim(), ""));
     if !scheme.eq_ignore_ascii_case("bearer") {
@@ -307,7 +303,7 @@ mod tests {
     use super::{TokenError, bearer};
 
     #[test]
-    fn only_bearer_credentials_hold_a_token() {
+    fn only_bearer_credentials_are_accepted() {
         assert_eq!(bearer("Bearer a.b.c"), Ok("a.b.c"));
         assert_eq!(bearer("bearer  a.b.c "), Ok("a.b.c"));
         for wrong in ["Bearer", "Bearer ", "Bearer a b"] {

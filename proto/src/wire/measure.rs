@@ -1,4 +1,4 @@
-//! Measures encoded requests before they are decoded, because two bytes can become a thousand in memory.
+//! Measures encoded requests before decoding them, because two bytes can expand to a thousand in memory.
 
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 
@@ -14,21 +14,20 @@ pub const MAX_ITEMS: usize = 100_000;
 /// The size of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measure {
-    /// Elements of its lists, except lists within elements.
+    /// Number of list elements, excluding lists within elements.
     pub items: usize,
-    /// Upper bound of its size in memory once decoded, in bytes.
+    /// Upper bound on the memory of the decoded message, in bytes.
     pub bytes: usize,
 }
 
-/// Overhead of a string: allocations are rounded up.
+/// Overhead of a string, in bytes, because allocations are rounded up.
 const ALLOCATION: usize = 16;
-/// A growing short list uses up to twice the memory of its elements.
+/// Growth factor of a short list: it can use up to twice the memory of its elements.
 const GROWTH: usize = 2;
 
 /// Measures an encoded request.
 ///
-/// Rejects requests that the decoder would reject, lists with too many elements, and requests that need more than `limit`
-/// bytes once decoded.
+/// Rejects malformed requests, lists with too many elements, and requests that need more than `limit` bytes once decoded.
 pub fn measure(shape: &Message, encoded: &[u8], limit: usize) -> Result<Measure, Error> {
     let mut scan = Scan { measure: Measure { items: 0, bytes: shape.size }, lists: Vec::new(), limit, rejection: None };
     match scan.message(shape, encoded, true) {
@@ -41,7 +40,7 @@ pub fn measure(shape: &Message, encoded: &[u8], limit: usize) -> Result<Measure,
     }
 }
 
-/// Finds a list with too many elements: that error says more than that the request is too large.
+/// Returns the error for a list with too many elements. It is more specific than the error for a large request.
 fn too_many_items(shape: &Message, mut encoded: &[u8]) -> Option<Error> {
     let mut scan = Scan { measure: Measure::default(), lists: Vec::new(), limit: usize::MAX, rejection: None };
     while !encoded.is_empty() && scan.rejection.is_none() {
@@ -56,14 +55,14 @@ fn too_many_items(shape: &Message, mut encoded: &[u8]) -> Option<Error> {
 
 struct Scan {
     measure: Measure,
-    /// Number of elements of each list of the request, by field number.
+    /// Element counts of the request's lists, by field number.
     lists: Vec<(u32, usize)>,
     limit: usize,
     /// Why a well-formed message is rejected.
     rejection: Option<Error>,
 }
 
-/// The methods return `None` to end the scan: the message is malformed or rejected.
+/// Methods return `None` to end the scan, because the message is malformed or rejected.
 impl Scan {
     fn message(&mut self, shape: &Message, mut encoded: &[u8], is_request: bool) -> Option<()> {
         while !encoded.is_empty() {
@@ -72,7 +71,7 @@ impl Scan {
                 skip_field(wire_type, number, &mut encoded, DecodeContext::default()).ok()?;
                 continue;
             };
-            // A long list grows in place, or is moved while half of it is empty.
+            // A long list grows in place, or moves while half of the new memory is untouched.
             let growth = if is_request { 1 } else { GROWTH };
             let elements = self.field(field, wire_type, &mut encoded, growth)?;
             if field.is_list && is_request {
@@ -82,7 +81,7 @@ impl Scan {
         Some(())
     }
 
-    /// Reads the value of a field. Returns the number of elements that it adds to a list.
+    /// Reads a field's value. Returns the number of elements that it adds to a list.
     fn field(&mut self, field: &Field, wire_type: WireType, encoded: &mut &[u8], growth: usize) -> Option<usize> {
         let in_list = |size: usize| if field.is_list { size * growth } else { 0 };
         match (field.kind, wire_type) {
@@ -182,7 +181,7 @@ mod tests {
     const BATCH_GET: &str = Operation::BATCH_GET_COMPLIANCE_URLS.path;
 
     #[test]
-    fn elements_and_bytes_are_counted() {
+    fn list_elements_and_bytes_are_counted() {
         let url = v1::UrlInput { url: Some("http://example.org/".into()) };
         let request = AddComplianceUrlsRequest { urls: vec![url; 1000], validate_only: false };
         let measure = measured(ADD, &request.encode_to_vec()).unwrap();
@@ -205,13 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_too_long_lists() {
+    fn errors_name_oversized_lists() {
         let refused = |path, encoded: &[u8]| {
             let error = measured(path, encoded).unwrap_err();
             assert_eq!(error.reason, Reason::InvalidFields);
             error.message
         };
-        // A million empty elements, small ones and large ones.
+        // Up to a million empty elements, of a small and of a large type.
         for (path, field) in [(ADD, "urls"), (CREATE, "affiliates")] {
             for items in [MAX_ITEMS + 1, 1_000_000] {
                 let message = format!("The {field} field must not have more than {MAX_ITEMS} items.");
@@ -224,8 +223,8 @@ mod tests {
     }
 
     #[test]
-    fn few_bytes_that_need_much_memory_are_rejected() {
-        // Each update holds a thousand empty paths: 2,000 bytes become 48,000.
+    fn memory_amplifying_requests_are_rejected() {
+        // Each update has a thousand empty paths: 2,000 bytes expand to 48,000.
         let mask = [&[0x0a, 0].repeat(1000)[..]].concat();
         let update = [&[0x1a, 0xd0, 0x0f][..], &mask].concat();
         let element = [&[0x12, 0xd3, 0x0f][..], &update].concat();
@@ -235,9 +234,9 @@ mod tests {
         assert!(measured(UPDATE, &element).is_ok());
     }
 
-    /// The scan accepts exactly the messages that the decoder accepts, after random changes.
+    /// After random changes, the scan accepts exactly the messages that the decoder accepts.
     #[test]
-    fn the_scan_and_the_decoder_agree() {
+    fn scan_and_decoder_agree() {
         let input = v1::AffiliateInput { city: Some("Böhn".into()), zip: Some("1".into()), ..Default::default() };
         let update = v1::AffiliateUpdate {
             id: Some(300),

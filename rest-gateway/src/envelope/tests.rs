@@ -11,7 +11,7 @@ fn json(body: &impl serde::Serialize) -> String {
 }
 
 #[test]
-fn log_keys_have_a_fixed_order() {
+fn envelope_keys_keep_documented_order() {
     let detail = Detail {
         affiliate_id: Some(7),
         client_affiliate_id: Some("A"),
@@ -48,7 +48,7 @@ fn violations_are_grouped_by_path() {
 }
 
 #[test]
-fn thousands_of_violations_are_written() {
+fn ten_thousand_violations_are_serialized() {
     let mut violations = Violations::new();
     for item in 0..MAX_VIOLATIONS as u32 {
         violations.push((item + 1, 1), || (format!("urls.{item}.url"), "It is \"wrong\".".into()));

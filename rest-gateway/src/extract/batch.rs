@@ -1,4 +1,4 @@
-//! A body with one record or a list of records.
+//! Bodies with one record or a list of records.
 
 use std::marker::PhantomData;
 
@@ -22,7 +22,7 @@ use crate::route::{Ignored, Location};
 /// A received body.
 pub(crate) struct Input<'de> {
     pub(crate) bytes: &'de [u8],
-    /// Bytes that the messages of a list may use.
+    /// Maximum memory for the messages of a list, in bytes.
     pub(crate) memory: usize,
     pub(crate) ignored: &'de mut Ignored,
 }
@@ -35,7 +35,7 @@ pub(super) fn one<M: Check>(Input { bytes, ignored, .. }: Input<'_>) -> Result<D
     Ok(Draft::of(object, Violations::new()))
 }
 
-/// Returns the list of messages in a message.
+/// Returns the list field of a message, and the type of its elements.
 pub(super) fn list_of(message: &Description) -> Option<(&'static Field, &'static Description)> {
     message.fields.iter().find_map(|field| match field.kind {
         Kind::Message(element) if field.is_list => Some((field, element)),
@@ -43,9 +43,9 @@ pub(super) fn list_of(message: &Description) -> Option<(&'static Field, &'static
     })
 }
 
-/// Rejects a body with too many list elements, before memory is reserved for them.
+/// Rejects a body with too many list elements before reserving memory for them.
 pub(super) fn refuse_many_items(list: &Field, bytes: &[u8]) -> Result<(), Error> {
-    // Every element that needs memory begins with a brace. Few bodies have this many.
+    // Every element that needs memory begins with a brace, so few bodies need an exact count.
     let most = list.max_items.unwrap_or(MAX_ITEMS);
     if memchr_iter(b'{', bytes).count() <= MAX_ITEMS
         || read(bytes, Elements(Some(list.name))).is_ok_and(|it| it <= most)
@@ -77,7 +77,7 @@ impl<'de> Shape<'de> for Elements {
         let mut elements = 0;
         while let Some(Key(name)) = entries.next_key()? {
             if self.0 == Some(&*name) {
-                // The last list counts.
+                // The last list wins.
                 elements = entries.next_value_seed(Read(Self(None)))?;
             } else {
                 entries.next_value::<IgnoredAny>()?;
@@ -87,7 +87,7 @@ impl<'de> Shape<'de> for Elements {
     }
 }
 
-/// The error for a body that is not JSON. It says where the body stops being JSON or UTF-8.
+/// Returns the error for a body that is not JSON, with the position of the error.
 fn not_json(bytes: &[u8], error: &serde_json::Error) -> Error {
     let message = match str::from_utf8(bytes) {
         Err(error) => format!("The body must be UTF-8. Byte {} is not.", error.valid_up_to() + 1),
@@ -103,23 +103,23 @@ fn not_an_object() -> Error {
     Error::invalid(Violations::one("body", "The body must be a JSON object."))
 }
 
-/// A body with the fields of a record `M`, or with a list of records, which become a batch request `R`.
+/// A body with the fields of a record `M`, or with a list of records for a batch request `R`.
 pub(super) struct Document<'de, M, R> {
     /// The fields of the body itself.
     top: Object<'de>,
     list: Option<Vec<M>>,
-    /// Maximum number of messages in the body's memory.
+    /// Maximum number of messages that fit in memory.
     max_items: usize,
-    /// The expected number of elements, because messages are large and a growing list is copied repeatedly.
+    /// Expected number of elements. Without it, the growing list would repeatedly copy large messages.
     expected_items: usize,
-    /// The fields of the request next to its list.
+    /// The request's fields besides its list.
     options: Object<'de>,
     /// Violations of the body itself.
     pub(super) violations: Violations,
     of_list: Violations,
-    /// After a violation, elements are checked and dropped.
+    /// Set after a violation: further elements are checked and dropped.
     is_checked: bool,
-    /// Why the list was not read to its end. Errors from serde carry only text.
+    /// Why reading the list stopped early. serde errors carry only text.
     refused: Option<Error>,
     ignored: &'de mut Ignored,
     request: PhantomData<R>,
@@ -152,7 +152,7 @@ impl<'de, M: Check + Message + Default, R: Check + Message + Default> Document<'
         self.list.is_some()
     }
 
-    /// Returns the request about the body itself, or all violations.
+    /// Returns the request for a single record, or all violations.
     pub(super) fn into_one<O: Check>(mut self, request: impl FnOnce(M, &mut Violations) -> O) -> Result<O, Error> {
         if let Some(field) = R::MESSAGE.field("validate_only").filter(|field| self.options.is_true(field.name)) {
             report(&mut self.violations, Location::Top, field.name, field.number, "is allowed only in a batch");
@@ -163,7 +163,7 @@ impl<'de, M: Check + Message + Default, R: Check + Message + Default> Document<'
         accept(self.violations, request)
     }
 
-    /// Returns the batch request, or all violations. `fill` adds the list. The fields of the body itself are ignored.
+    /// Returns the batch request, or all violations. `fill` adds the list. Record fields of the body itself are ignored.
     pub(super) fn into_batch(mut self, fill: impl FnOnce(&mut R, Vec<M>)) -> Result<R, Error> {
         self.top.sent().for_each(|name| self.ignored.add(Location::Top, name));
         let mut request = self.options.message(Location::Top, &mut self.violations)?;
@@ -173,7 +173,7 @@ impl<'de, M: Check + Message + Default, R: Check + Message + Default> Document<'
             return accept(self.violations, request);
         }
         let mut of_rules = rules::check(&request);
-        // The elements are gone, so the rules find an empty list.
+        // The elements were dropped, so the rules see an empty list.
         of_rules.forget(list_name::<R>());
         self.violations.merge(of_rules);
         Err(Error::invalid(self.violations))
@@ -195,7 +195,7 @@ impl<'de, M: Check + Message + Default, R: Check> Shape<'de> for &mut Document<'
     fn object<A: MapAccess<'de>>(self, mut entries: A) -> Result<bool, A::Error> {
         while let Some(Key(name)) = entries.next_key()? {
             if name == list_name::<R>() {
-                // The last list counts. An earlier one is forgotten with its violations.
+                // The last list wins. Discard an earlier list with its violations.
                 (self.of_list, self.is_checked) = (Violations::new(), false);
                 self.list = Some(entries.next_value_seed(Read(ListShape(&mut *self)))?);
             } else if !self.top.read(&name, &mut entries, self.ignored)?
@@ -241,7 +241,7 @@ impl<'de, M: Check + Message + Default, R: Check> Shape<'de> for ListShape<'_, '
             };
             let element = element.map_err(|error| {
                 document.refused = Some(error);
-                A::Error::custom("the list is refused")
+                A::Error::custom("the list was rejected")
             })?;
             if !document.is_checked && of_element.is_empty() {
                 items.push(element);

@@ -1,4 +1,4 @@
-//! The bodies of all operations, as requests.
+//! Converts the bodies of all operations to requests.
 
 use compliance_api::{
     description::Message as Description,
@@ -26,7 +26,7 @@ use crate::{
 /// Maximum body size of a webhook, in bytes.
 const MAX_WEBHOOK_BODY: usize = 64 << 10;
 
-/// A request about one affiliate or a batch.
+/// A request for one affiliate or a batch.
 #[derive(Debug, PartialEq)]
 pub(crate) enum OneOrBatch<One, Batch> {
     One(Box<One>),
@@ -66,7 +66,7 @@ pub(crate) fn update_affiliates(input: Input<'_>, path: &PathId, if_match: &IfMa
         document.into_batch(fill).map(Update::Batch)
     } else {
         let request = |update: AffiliateUpdate, violations: &mut Violations| {
-            // A path without a number is reported as unknown below.
+            // A path without a number is reported as not found below.
             if let (Some(id), Some(number)) = (update.id, path.number)
                 && id != number
             {
@@ -95,7 +95,7 @@ pub(crate) fn review_url(input: Input<'_>, path: &PathId, if_match: &IfMatch) ->
     one::<ReviewUrlRequest>(input)?.if_match(if_match).of_record(path, Error::url_not_found)
 }
 
-/// Reads a request that is its body.
+/// Reads a request whose fields are all in the body.
 pub(crate) fn whole<M: Check + Message + Default>(input: Input<'_>) -> Result<M, Error> {
     one::<M>(input)?.message()
 }
@@ -114,7 +114,7 @@ pub(crate) fn case<M: Check + Message + Default>(
     one::<M>(input)?.if_match(if_match).of_record(path, Error::case_not_found)
 }
 
-/// Reads a change of a case's status. An empty body is an empty object.
+/// Reads a change to a case's status. An empty body counts as an empty object.
 pub(crate) fn case_status<M: Check + Message + Default>(
     mut input: Input<'_>,
     path: &PathId,

@@ -1,4 +1,4 @@
-//! Request bodies, read whole within size, time and memory limits, and only for callers with a valid token.
+//! Reads request bodies within size, time and memory limits, and only for callers with a valid token.
 
 use std::sync::Arc;
 
@@ -40,25 +40,25 @@ use crate::{
     route::Ignored,
 };
 
-/// Some programs begin a text with a byte order mark.
+/// Byte order mark, which some programs write at the beginning of text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The whole body of a request, from a caller with an accepted token.
+/// The complete body of a request, from a caller with a valid token.
 pub(crate) struct RequestBody {
     pub(crate) caller: Caller,
     pub(super) bytes: Bytes,
     pub(super) memory: Reservation,
-    /// Set if the body is a file, by its content type.
+    /// Set if the content type is a file type.
     pub(super) file: Option<Box<FileHead>>,
     /// Whether the content type is JSON.
     is_named_json: bool,
 }
 
-/// The head of a request with a file.
+/// The parts of a file request besides its body.
 pub(super) struct FileHead {
-    /// The options.
+    /// The query, which contains the options.
     pub(super) query: Query,
-    /// The encoding that the content type names.
+    /// The charset in the content type.
     pub(super) charset: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
 }
 
 impl RequestBody {
-    /// Parses the body. Before it rejects a body, asks the core whether it accepts the call.
+    /// Parses the body. Before rejecting it, asks the core whether it accepts the call.
     pub(crate) async fn read<R: Check>(
         &mut self,
         parse: impl Fn(Input<'_>) -> Result<R, Error>,
@@ -117,7 +117,7 @@ impl RequestBody {
         let request = self.parsed(&mut ignored, |input| {
             let request = parse(input)?;
             let violations = rules::check(&request);
-            // The core checks more rules, but could not send all violations of a long list.
+            // The core checks more rules, but its status could not hold all violations of a long list.
             if compliance_api::has_all(&violations) { Ok(request) } else { Err(Error::invalid(violations)) }
         });
         let request = request.map_err(|error| self.with_advice(error));
@@ -128,7 +128,7 @@ impl RequestBody {
         request
     }
 
-    /// Returns the error of a body, with advice if the body looks like a file with the wrong content type.
+    /// Returns the error of a body, or advice if the body looks like a file with the wrong content type.
     fn with_advice(&self, error: Error) -> Error {
         let takes_files = self.caller.record.route.is_some_and(|route| route.file.is_some());
         let first = self.bytes.trim_ascii_start().first();
@@ -145,7 +145,7 @@ impl RequestBody {
         let enter = || self.caller.gateway.enter(self.caller.company_id());
         let mut permit = enter().await?;
         if self.memory.grow_to(bytes).is_err() {
-            // Others may need the permit to release their memory.
+            // Other requests may need the permit before they can release memory.
             drop(permit);
             wait_to_reserve(&mut self.memory, bytes).await?;
             permit = enter().await?;
@@ -158,12 +158,12 @@ impl RequestBody {
         self.compute(|| parse(Input { bytes: &self.bytes, memory, ignored }))
     }
 
-    /// Runs a computation about the body. A long computation runs on a separate thread.
+    /// Runs a computation on the body, on a separate thread if it is long.
     pub(crate) fn compute<T>(&self, compute: impl FnOnce() -> T) -> T {
         admission::compute(self.memory.bytes(), compute)
     }
 
-    /// Returns the response. A large response holds its memory until it is sent.
+    /// Returns the response. A large response holds its memory reservation until it is sent.
     pub(crate) fn respond(self, response: Response) -> Response {
         let Self { mut memory, .. } = self;
         let size = response.body().size_hint().lower() as usize;
@@ -177,9 +177,9 @@ impl RequestBody {
 
 /// Returns an upper bound on the memory for a body, its message and their processing, in bytes.
 fn memory(message: &Message, body: &[u8]) -> usize {
-    // Each element is copied into the parameters of a statement, and has a result.
+    // Each element is copied to statement parameters, and has a result.
     const RESULT: usize = 256;
-    // A key in an update mask, which contains only known fields.
+    // A key in an update mask. Masks contain only known fields.
     const MASKED: usize = size_of::<String>() + 32;
     let element = list_of(message).map(|(_, element)| element);
     let elements = memchr_iter(b'{', body).count().min(MAX_ITEMS);
@@ -192,7 +192,7 @@ fn memory(message: &Message, body: &[u8]) -> usize {
     body.len() * 4 + elements * (element.map_or(0, |element| element.size) + RESULT) + keys * MASKED
 }
 
-/// Reads a whole body, and reserves its memory.
+/// Reads a whole body, and reserves memory for it.
 async fn read(
     gateway: &Gateway,
     caller: &Caller,
@@ -204,7 +204,7 @@ async fn read(
     Ok((bytes, memory))
 }
 
-/// Returns whether a request body is in gzip, or an error for any other encoding.
+/// Returns whether a body is compressed with gzip, or an error for any other encoding.
 fn is_gzip(headers: &HeaderMap) -> Result<bool, Error> {
     let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
     match (encodings.next().map(|encoding| encoding.to_str().unwrap_or("?")), encodings.next()) {
@@ -214,7 +214,7 @@ fn is_gzip(headers: &HeaderMap) -> Result<bool, Error> {
     }
 }
 
-/// Reads and drops a refused body, within limits.
+/// Reads and discards a rejected body, within limits.
 async fn discard(gateway: &Gateway, headers: &HeaderMap, mut body: Body) {
     // A client that waits for `100 Continue` has sent nothing yet.
     if body.is_end_stream() || headers.contains_key(EXPECT) {
@@ -230,6 +230,6 @@ async fn discard(gateway: &Gateway, headers: &HeaderMap, mut body: Body) {
             }
         }
     };
-    // The response follows even if the body does not end in time.
+    // Respond even if the body does not end in time.
     let _ = timeout(DISCARD_TIME, reading).await;
 }

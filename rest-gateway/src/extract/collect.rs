@@ -18,7 +18,7 @@ use tokio_util::io::StreamReader;
 
 use crate::limits::{LARGE_REQUEST, READ_AT_ONCE};
 
-/// Reads a body of at most `limit` bytes to its end, before and after it is decompressed. `memory` is reserved for it first.
+/// Reads a whole body of at most `limit` bytes, both compressed and decompressed. Reserves `memory` for it first.
 pub(super) async fn read(
     body: &mut Body,
     is_gzip: bool,
@@ -49,7 +49,7 @@ async fn collect(
     loop {
         if bytes.len() > capacity {
             capacity = (capacity * 2).max(SMALL).min(limit);
-            // Each further growth would copy the body. The system allocates only the pages that are written.
+            // Further growth would copy the body. The system allocates only pages that are written.
             if capacity > LARGE_REQUEST {
                 bytes.reserve_exact(limit + 1 - bytes.len());
             }
@@ -57,7 +57,7 @@ async fn collect(
         if capacity > SMALL {
             reserve(memory, capacity)?;
         }
-        // One extra byte shows whether a body has ended.
+        // One extra byte shows whether the body has ended.
         let missing = capacity + 1 - bytes.len();
         bytes.reserve_exact(missing);
         let part = missing.min(READ_AT_ONCE);
@@ -69,13 +69,13 @@ async fn collect(
             Err(error) if matches!(error.get_ref(), Some(cause) if cause.is::<LengthLimitError>()) => {
                 return Err(Error::body_too_large());
             }
-            // The client of an incomplete body is usually gone.
+            // If a body is incomplete, its client is usually gone.
             Err(_) => return Err(not_readable()),
         }
     }
 }
 
-/// Reserves memory for a body. If the company can never have this much, the error is permanent.
+/// Reserves memory for a body. The error is permanent if the company can never have this much.
 pub(super) fn reserve(memory: &mut Reservation, bytes: usize) -> Result<(), Error> {
     if memory.can_reach(bytes) { Ok(memory.grow_to(bytes)?) } else { Err(Error::body_too_large()) }
 }
@@ -89,7 +89,7 @@ pub(super) async fn wait_to_reserve(memory: &mut Reservation, bytes: usize) -> R
     }
 }
 
-/// The error for a body that ends too early or does not match its encoding.
+/// Returns the error for a body that ends too early or does not match its encoding.
 fn not_readable() -> Error {
     Error::invalid(Violations::one("body", "The body must be complete and match its Content-Encoding."))
 }
@@ -115,7 +115,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// Reads a body, and returns the memory that it holds.
+    /// Reads a body, and returns it with the size of its memory reservation.
     async fn read(memory: &Memory, mut body: Body, is_gzip: bool) -> Result<(Bytes, usize), Error> {
         let mut reservation = memory.reservation(Some(1));
         let bytes = super::read(&mut body, is_gzip, LIMIT, &mut reservation).await?;
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bodies_up_to_the_limit_are_read_whole() {
+    async fn bodies_up_to_the_limit_are_accepted() {
         let memory = memory();
         for size in [0, 1, SMALL, SMALL + 1, LIMIT / 3, LIMIT] {
             let sent: Vec<u8> = (0..size).map(|at| at as u8).collect();
@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn announced_bodies_take_no_more_memory() {
+    async fn sized_bodies_reserve_only_their_length() {
         let memory = memory();
         let (bytes, reserved) = read(&memory, Body::from(vec![b' '; LIMIT / 2]), false).await.unwrap();
         assert_eq!((bytes.len(), reserved), (LIMIT / 2, LIMIT / 2));
     }
 
     #[tokio::test]
-    async fn limits_may_be_small() {
+    async fn small_limits_are_enforced() {
         let read = async |bytes: &'static [u8]| {
             super::read(&mut Body::from(bytes), false, 10, &mut memory().reservation(Some(1))).await
         };
@@ -164,11 +164,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn larger_bodies_are_rejected() {
+    async fn bodies_above_the_limit_are_rejected() {
         let memory = memory();
         let large = vec![b' '; LIMIT + 1];
         let bomb = gzip(&vec![b' '; 16 * LIMIT]);
-        // Gzip members without content decompress to nothing.
+        // Empty gzip members decompress to nothing.
         let empty = gzip(b"").repeat(LIMIT / 20 + 1);
         let bodies = [
             (Body::from(large.clone()), false),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bodies_without_memory_are_rejected() {
+    async fn bodies_exceeding_available_memory_are_rejected() {
         let memory = Memory::new(LIMIT, LIMIT / 2);
         let mut other = memory.reservation(Some(1));
         other.grow(LIMIT / 4).unwrap();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn gzip_members_are_one_body() {
+    async fn gzip_members_are_concatenated() {
         let text: Vec<u8> =
             (0..200_000_u32).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         for members in [1, 3, 1000] {

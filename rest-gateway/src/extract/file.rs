@@ -1,4 +1,4 @@
-//! Bodies that are files: a table of records as CSV or as a workbook.
+//! File bodies: tables of records as CSV or as a workbook.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -32,17 +32,17 @@ use crate::{
     route::is_parameter,
 };
 
-/// Memory is reserved in steps of this size, in bytes.
+/// Step size of memory reservations, in bytes.
 const MEMORY_STEP: usize = 1 << 20;
 /// Memory for a row's result, in bytes.
 const RESULT: usize = 256;
-/// Options of other operations and programs, as letters. Without them, a file would be saved, or affiliates left as they are.
+/// Options of other operations and programs, without separators. Ignoring one could save a file by mistake, or leave affiliates unchanged.
 const FOREIGN_OPTIONS: [&str; 5] = ["absentstatus", "maxabsent", "reportabsent", "validateonly", "dryrun"];
-/// Minimum similarity of a misspelled option to an option's name, from 0 to 1.
+/// Minimum similarity between a misspelled option and its correct name, from 0 to 1.
 const SIMILAR: f64 = 0.7;
 
 impl FileHead {
-    /// Returns the request with the options of its file, and the options for reading the file.
+    /// Returns the request with its own options, and the options for reading the file.
     fn options<R: Check + Message + Default>(&self, is_workbook: bool) -> Result<(R, Options), Error> {
         let (request, mut violations) = self.query.beside_list::<R>()?;
         let mut options = Options::default();
@@ -51,7 +51,7 @@ impl FileHead {
         let mut given = HashSet::new();
         for (name, value) in self.query.parameters() {
             if !known.contains(&&*name) {
-                // Other parameters have no effect, as with JSON.
+                // Other parameters have no effect, as in JSON requests.
                 let lower = name.to_ascii_lowercase();
                 let similarity = |option: &&str| normalized_damerau_levenshtein(&lower, option);
                 let nearest = known.iter().max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
@@ -111,13 +111,13 @@ impl FileHead {
     }
 }
 
-/// Returns a heading and its field. A heading can have an equals sign.
+/// Returns a heading and its field. A heading can contain an equals sign.
 fn column(value: &str) -> Result<(String, String), String> {
     let (heading, field) = value.rsplit_once('=').ok_or("The columns field must have the form heading=field.")?;
     Ok((heading.to_owned(), field.to_owned()))
 }
 
-/// Returns the value of an option with this name.
+/// Parses the value of an option that must be one of `names`.
 fn named<T: FromStr>(option: &str, value: &str, names: &[&str]) -> Result<T, String> {
     let known = names.contains(&value).then(|| value.parse().ok()).flatten();
     known.ok_or_else(|| not_one_of(option, names))
@@ -126,18 +126,18 @@ fn named<T: FromStr>(option: &str, value: &str, names: &[&str]) -> Result<T, Str
 /// The rows of a file, as messages.
 pub(crate) struct Rows<M> {
     pub(crate) records: Vec<M>,
-    /// The line of the file, or the row of the sheet, of each row.
+    /// Line in the file, or row in the sheet, of each row.
     pub(crate) lines: Vec<u64>,
-    /// What the reader left out of the table.
+    /// Notes about skipped parts of the table.
     pub(crate) notes: Vec<String>,
-    /// The errors of rows without a record, by index of the row.
+    /// Errors of rows without a record, by row index.
     refused: BTreeMap<usize, Vec<RowError>>,
-    /// The number of kept errors.
+    /// Number of errors kept so far.
     errors: usize,
     is_workbook: bool,
 }
 
-/// A violation of a row.
+/// A violation in a row.
 #[derive(Debug, Serialize)]
 pub(crate) struct RowViolation {
     path: String,
@@ -154,7 +154,7 @@ impl RequestBody {
         self.file.is_some()
     }
 
-    /// Reads the file, whose rows are the list of a request `R`. Returns the request without its list, and the rows.
+    /// Reads a file whose rows form the list of a request `R`. Returns the request without its list, and the rows.
     pub(crate) async fn rows<R: Check + Message + Default, T: TableRecord, M: Message>(
         &mut self,
         required: &'static [&'static str],
@@ -231,7 +231,7 @@ impl<M: Message> Rows<M> {
         }
     }
 
-    /// Adds a row without a record. After many errors, only the first of each row is kept.
+    /// Adds a row without a record. After many errors, keeps only the first error of each row.
     fn refuse(&mut self, mut errors: Vec<RowError>) {
         if self.errors > MAX_VIOLATIONS {
             errors.truncate(1);
@@ -245,12 +245,12 @@ impl<M: Message> Rows<M> {
 }
 
 impl<M> Rows<M> {
-    /// Returns the additional data for responses to the file.
+    /// Returns the additional data for file responses.
     pub(crate) fn of_file(&self) -> OfFile<'_> {
         OfFile { rows: &self.lines, notes: &self.notes }
     }
 
-    /// The number of rows without a record.
+    /// Returns the number of rows without a record.
     pub(crate) fn refused(&self) -> usize {
         self.refused.len()
     }
@@ -259,7 +259,7 @@ impl<M> Rows<M> {
         self.refused.contains_key(&index)
     }
 
-    /// Returns the violations of a row, by its index. `None` if it became a record.
+    /// Returns the violations of the row at `index`, or `None` if the row became a record.
     pub(crate) fn violations_of(&self, index: usize) -> Option<Vec<RowViolation>> {
         let errors = self.refused.get(&index)?;
         Some(errors.iter().map(|error| self.violation(index, error, error.field.clone())).collect())
@@ -277,7 +277,7 @@ impl<M> Rows<M> {
         RowViolation { path, row, cell, column, message: format!("Row {row}{of_place}: {}", error.reason) }
     }
 
-    /// Returns the rejection of a request that needs all rows, if some have no record. `list` is the name of the request's list.
+    /// Returns the rejection of an all-or-nothing request if any row has no record. `list` is the name of the request's list.
     pub(crate) async fn refusal(&self, caller: &Caller, list: &str) -> Option<Response> {
         if self.refused.is_empty() {
             return None;

@@ -1,6 +1,6 @@
-//! A lenient JSON reader. A value of the wrong type does not end the reading, so one pass over the bytes finds every violation.
+//! A lenient JSON reader. It continues after a value of the wrong type, so a single pass finds every violation.
 //!
-//! The reader recurses only as deep as a shape goes. It skips deeper values without recursion.
+//! The reader recurses only as deep as the expected shape. It skips deeper values without recursion.
 
 use std::{borrow::Cow, fmt};
 
@@ -22,26 +22,26 @@ pub(super) enum Scalar<'de> {
     Other,
 }
 
-/// The expected type of a value, and the result for a value of another type.
+/// The expected type of a value, and the output for values of other types.
 pub(super) trait Shape<'de>: Sized {
     type Output;
 
     fn scalar(self, value: Scalar<'de>) -> Self::Output;
 
-    /// An implementation reads the array to its end.
+    /// Reads an array. Implementations must read it to its end.
     fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Output, A::Error> {
         while array.next_element::<IgnoredAny>()?.is_some() {}
         Ok(self.scalar(Scalar::Other))
     }
 
-    /// An implementation reads the object to its end.
+    /// Reads an object. Implementations must read it to its end.
     fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Output, A::Error> {
         while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(self.scalar(Scalar::Other))
     }
 }
 
-/// Reads a whole document of a shape.
+/// Reads a whole document as `shape`.
 pub(super) fn read<'de, S: Shape<'de>>(bytes: &'de [u8], shape: S) -> Result<S::Output, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let output = Read(shape).deserialize(&mut deserializer)?;
@@ -49,7 +49,7 @@ pub(super) fn read<'de, S: Shape<'de>>(bytes: &'de [u8], shape: S) -> Result<S::
     Ok(output)
 }
 
-/// Reads one value of a shape, within an array or an object.
+/// Reads one value of an array or object as a shape.
 pub(super) struct Read<S>(pub(super) S);
 
 impl<'de, S: Shape<'de>> DeserializeSeed<'de> for Read<S> {
@@ -104,7 +104,7 @@ impl<'de, S: Shape<'de>> Visitor<'de> for Read<S> {
     }
 }
 
-/// The key of an object's entry, copied only if it contains escapes.
+/// An object key, copied only if it contains escapes.
 #[derive(Deserialize)]
 pub(super) struct Key<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_has_one_type() {
+    fn json_values_map_to_scalars() {
         fn value(text: &str) -> Scalar<'_> {
             read(text.as_bytes(), AnyScalar).unwrap()
         }
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_json_is_refused_at_any_depth() {
+    fn invalid_json_is_rejected_at_any_depth() {
         let deep = "[".repeat(200_000);
         let closed = format!("{deep}{}", "]".repeat(200_000));
         assert!(read(closed.as_bytes(), AnyScalar).is_ok_and(|value| value == Scalar::Other));

@@ -1,4 +1,4 @@
-//! A JSON object, read by the description of the message that it becomes.
+//! JSON objects, read according to the description of their message.
 
 use std::borrow::Cow;
 
@@ -18,10 +18,10 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess};
 use super::json::{Key, Read, Scalar, Shape};
 use crate::route::{Ignored, Location};
 
-/// Fields that partners send in the path or in a header, so no body has them as keys.
+/// Fields that partners send in the path or in a header, never in a body.
 const NOT_IN_BODY: [&str; 3] = ["id", "etag", "anchor_id"];
 
-/// A JSON value, as it was sent.
+/// A JSON value, as sent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value<'de> {
     Scalar(Scalar<'de>),
@@ -43,7 +43,7 @@ impl<'de> Value<'de> {
         }
     }
 
-    /// Responses have flags as `yes` and `no`, and partners can also send these words.
+    /// Returns the value as a flag. Also accepts `yes` and `no`, the format of flags in responses.
     fn as_flag(&self) -> Option<bool> {
         match self {
             Self::Scalar(Scalar::Flag(flag)) => Some(*flag),
@@ -54,16 +54,16 @@ impl<'de> Value<'de> {
 
 /// The values of a message's fields.
 ///
-/// A message with an update mask changes a record. Its keys are the fields of the record, and its mask lists the fields that were sent.
+/// A message with an update mask changes a record. Its keys are the record's fields, and its mask lists the fields that were sent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Object<'de> {
     message: &'static Description,
     /// The field that contains the changed record.
     record: Option<&'static Field>,
-    /// The fields whose names are the keys.
+    /// The fields that keys can name.
     fields: &'static [Field],
     values: Vec<Option<Value<'de>>>,
-    /// Values of the message's own fields, next to its record.
+    /// Values of the message's own fields, besides its record.
     beside_record: Vec<(&'static Field, Value<'de>)>,
     /// Index of the field after the last one found.
     next: usize,
@@ -77,7 +77,7 @@ impl<'de> Object<'de> {
         Self { message, record, fields, values: vec![None; fields.len()], beside_record: Vec::new(), next: 0 }
     }
 
-    /// Reads the value of a key. Returns whether the key is known. If a key is sent twice, the last value counts.
+    /// Reads the value of a key. Returns whether the key is known. If a key is repeated, the last value wins.
     pub(super) fn read<A: MapAccess<'de>>(
         &mut self,
         name: &str,
@@ -89,7 +89,7 @@ impl<'de> Object<'de> {
             self.values[index] = Some(entries.next_value_seed(Read(shape))?);
             return Ok(true);
         }
-        // Elements of a batch have their IDs in the body.
+        // Batch elements have their IDs in the body.
         let id = self.record.and_then(|_| self.message.field("id")).filter(|id| id.may_be_absent && id.name == name);
         let Some(field) = id else { return Ok(false) };
         let value = entries.next_value_seed(Read(ValueShape::of(field, ignored)))?;
@@ -98,7 +98,7 @@ impl<'de> Object<'de> {
         Ok(true)
     }
 
-    /// Objects tend to have their keys in declaration order, so the search begins after the last field found.
+    /// Returns the index of a field. Keys tend to be in declaration order, so the search begins after the last field found.
     fn index(&mut self, name: &str) -> Option<usize> {
         let mut order = (self.next..self.fields.len()).chain(0..self.next);
         let index = order.find(|index| self.fields[*index].name == name).filter(|_| !NOT_IN_BODY.contains(&name))?;
@@ -106,7 +106,7 @@ impl<'de> Object<'de> {
         Some(index)
     }
 
-    /// Sets a field of the message that does not come from the body.
+    /// Sets a field from outside the body.
     pub(super) fn set(&mut self, name: &str, value: Value<'de>) {
         let Some(field) = self.message.field(name) else { return };
         match self.fields.iter().position(|known| self.record.is_none() && known.number == field.number) {
@@ -115,7 +115,7 @@ impl<'de> Object<'de> {
         }
     }
 
-    /// The keys that were sent, in declaration order.
+    /// Returns the fields that were sent, in declaration order.
     fn sent_fields(&self) -> impl Iterator<Item = (&'static Field, &Value<'de>)> {
         self.fields.iter().zip(&self.values).filter_map(|(field, value)| Some((field, value.as_ref()?)))
     }
@@ -124,7 +124,7 @@ impl<'de> Object<'de> {
         self.beside_record.iter().map(|(field, value)| (*field, value)).chain(self.sent_fields())
     }
 
-    /// The names that were sent, except an ID that is null.
+    /// Returns the names that were sent, except a null ID.
     pub(super) fn sent(&self) -> impl Iterator<Item = &'static str> {
         let null = Value::Scalar(Scalar::Null);
         let sent = self.entries().filter(move |(field, value)| field.name != "id" || **value != null);
@@ -135,7 +135,7 @@ impl<'de> Object<'de> {
         self.entries().any(|(field, value)| field.name == name && *value == Value::Scalar(Scalar::Flag(true)))
     }
 
-    /// Decodes the message. Reports values of the wrong type, which are absent.
+    /// Builds the message. Reports values of the wrong type, and leaves them absent.
     pub(super) fn message<M: Message + Default>(
         &self,
         location: Location,
@@ -150,7 +150,7 @@ impl<'de> Object<'de> {
             if let Err(must) = encode(field, value, location, violations, bytes) {
                 report(violations, location, field.name, field.number, &must);
                 if field.entry {
-                    // The rules would report a missing entry at the path of its element.
+                    // Otherwise, the rules would report a missing entry at its element's path.
                     encode_bytes(field.number, &[], bytes);
                 }
             }
@@ -165,11 +165,11 @@ impl<'de> Object<'de> {
     }
 }
 
-/// Reads a value. An array or an object is read if one is expected.
+/// Reads a value. Keeps the contents of an array or object only if one is expected.
 pub(super) struct ValueShape<'a> {
     /// The message that an object becomes.
     message: Option<&'static Description>,
-    /// The maximum number of elements of a list.
+    /// Maximum number of list elements.
     max_items: Option<usize>,
     /// The location of an object's fields.
     location: Location,
@@ -177,12 +177,12 @@ pub(super) struct ValueShape<'a> {
 }
 
 impl<'a> ValueShape<'a> {
-    /// An object that becomes a message.
+    /// Expects an object that becomes a message.
     pub(super) fn object(message: &'static Description, location: Location, ignored: &'a mut Ignored) -> Self {
         Self { message: Some(message), max_items: None, location, ignored }
     }
 
-    /// The value of a field.
+    /// Expects the value of a field.
     fn of(field: &'static Field, ignored: &'a mut Ignored) -> Self {
         let max_items = field.is_list.then(|| field.max_items.unwrap_or(MAX_ITEMS));
         Self { message: message_of(field), max_items, location: Location::Within(field.name), ignored }
@@ -231,7 +231,7 @@ impl<'de> Shape<'de> for ValueShape<'_> {
     }
 }
 
-/// Adds the violation of a field, by what it must do. Violations are sorted by element and field number.
+/// Adds a violation that says what a field must be. Violations are sorted by element and field number.
 pub(super) fn report(violations: &mut Violations, location: Location, field: &str, number: u32, must: &str) {
     let item = match location {
         Location::Top | Location::Within(_) => 0,
@@ -244,7 +244,7 @@ pub(super) fn report(violations: &mut Violations, location: Location, field: &st
     });
 }
 
-/// Writes a field to its message. For a value of the wrong type, returns what the value must be.
+/// Encodes a field. For a value of the wrong type, returns what the value must be.
 fn encode(
     field: &Field,
     value: &Value<'_>,
@@ -265,7 +265,7 @@ fn encode(
         (Kind::Integer(_), Value::Scalar(Scalar::Integer(value))) => encoding::int64::encode(number, value, message),
         (Kind::Integer(_), _) => return Err("must be an integer".into()),
         (Kind::Flag, _) => {
-            // Options of a request are true or false only.
+            // Request options accept only true and false.
             let flag = value.as_flag().filter(|_| field.may_be_absent || text.is_none());
             encoding::bool::encode(number, &flag.ok_or("must be true or false")?, message);
         }
@@ -281,7 +281,7 @@ fn encode(
             encode_bytes(number, &object.encode(Location::Within(field.name), violations), message);
         }
         (Kind::Message(_), _) if message_of(field).is_some() => return Err("must be an object".into()),
-        // The empty string is an absent timestamp.
+        // An empty string is an absent timestamp.
         (Kind::Message(_), _) if text == Some("") => {}
         (Kind::Message(_), _) => {
             let seconds = text.and_then(timestamp).ok_or("must match the format YYYY-MM-DD HH:MM:SS")?;
@@ -291,7 +291,7 @@ fn encode(
     Ok(())
 }
 
-/// Writes an element of a list. An element of the wrong type is reported, and keeps its index.
+/// Encodes a list element. Reports an element of the wrong type, and keeps its index.
 fn encode_item(
     field: &Field,
     index: usize,
@@ -319,7 +319,7 @@ fn encode_bytes(number: u32, bytes: &[u8], message: &mut Vec<u8>) {
     message.extend_from_slice(bytes);
 }
 
-/// Returns the message that an object in the field becomes. A timestamp is a string.
+/// Returns the message type of a field's objects. Timestamps are strings, not objects.
 fn message_of(field: &Field) -> Option<&'static Description> {
     match field.kind {
         Kind::Message(message) if message.name != "Timestamp" => Some(message),
@@ -327,7 +327,7 @@ fn message_of(field: &Field) -> Option<&'static Description> {
     }
 }
 
-/// Returns the name of a choice in JSON: `display ad`, where queries have `display_ad`.
+/// Returns the JSON name of a choice, such as `display ad` for `display_ad` in queries.
 pub(super) fn in_json(name: &str) -> String {
     name.replace('_', " ")
 }

@@ -1,6 +1,6 @@
 //! Builds requests from a path, a query, headers and a body, and collects all violations.
 //!
-//! Unknown parameters of a query are ignored, and empty ones are absent.
+//! Unknown query parameters are ignored. Empty parameters count as absent.
 
 use std::{borrow::Cow, collections::HashMap, convert::Infallible, sync::Arc};
 
@@ -26,12 +26,12 @@ use crate::{
     route::{LAST_EVENT_PARAMETER, Location, Route, is_parameter},
 };
 
-/// Page parameters. Programs append them to a URL that already has them, so the last value counts.
+/// Page parameters. Programs append them to URLs that already have them, so the last value wins.
 const PAGING: &[&str] = &["sort_by", "sort_dir", "per_page", "page"];
-/// First number of unsupported parameters, which are reported after the request's fields.
+/// Lowest sort number of unsupported parameters. They are reported after the request's fields.
 const UNSUPPORTED: u32 = 1 << 16;
 
-/// A request that is not complete yet.
+/// An incomplete request.
 pub(crate) struct Draft<'de> {
     object: Object<'de>,
     violations: Violations,
@@ -42,12 +42,12 @@ impl<'de> Draft<'de> {
         Self { object, violations }
     }
 
-    /// A request without a body and a query.
+    /// Creates a request without a body or query.
     pub(crate) fn empty<M: Check>() -> Self {
         Self::of(Object::new(M::MESSAGE), Violations::new())
     }
 
-    /// Adds the etags that the record must have.
+    /// Adds the etags from `If-Match`.
     pub(crate) fn if_match(mut self, if_match: &IfMatch) -> Self {
         let etag = if_match.etag(&mut self.violations);
         if !etag.is_empty() {
@@ -61,13 +61,13 @@ impl<'de> Draft<'de> {
         self.wrapped(|message: M| message)
     }
 
-    /// Returns the request that holds the message.
+    /// Returns the message, wrapped in a request.
     pub(super) fn wrapped<M: Message + Default, R: Check>(mut self, wrap: impl FnOnce(M) -> R) -> Result<R, Error> {
         let message = self.object.message(Location::Top, &mut self.violations)?;
         accept(self.violations, wrap(message))
     }
 
-    /// Returns the message about the record in a path. Other violations take precedence over an ID that no record can have.
+    /// Returns the message for the record in a path. Other violations take precedence over an impossible ID.
     pub(crate) fn of_record<M: Check + Message + Default>(
         mut self,
         path: &PathId,
@@ -82,7 +82,7 @@ impl<'de> Draft<'de> {
     }
 }
 
-/// Returns the message, or all violations including violations of the rules.
+/// Returns the message, or all violations including rule violations.
 pub(super) fn accept<M: Check>(mut violations: Violations, message: M) -> Result<M, Error> {
     if violations.is_empty() {
         return Ok(message);
@@ -102,19 +102,19 @@ impl Query {
         form_urlencoded::parse(self.text.as_bytes())
     }
 
-    /// Returns the names of the parameters that are not UTF-8.
+    /// Returns the names of parameters that are not UTF-8.
     fn not_utf8(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let is_text = |text: &str| percent_decode_str(text).decode_utf8().is_ok();
         let wrong = self.text.split('&').filter(move |parameter| !is_text(parameter));
         wrong.flat_map(|parameter| form_urlencoded::parse(parameter.as_bytes()).map(|(name, _)| name))
     }
 
-    /// Returns the request whose fields are the parameters.
+    /// Returns the request with the parameters as its fields.
     pub(crate) fn request<M: Check + Message + Default>(&self) -> Result<M, Error> {
         self.draft::<M>(&[], |_| String::new()).message()
     }
 
-    /// Returns the request about the record of a path.
+    /// Returns the request for the record in a path.
     pub(crate) fn of_record<M: Check + Message + Default>(
         &self,
         path: &PathId,
@@ -123,7 +123,7 @@ impl Query {
         self.draft::<M>(&[], |_| String::new()).of_record(path, not_found)
     }
 
-    /// Whether a field of the request has a value in the query.
+    /// Returns whether the query has a value for any field of the request.
     pub(crate) fn has_any<M: Check>(&self) -> bool {
         self.parameters().any(|(name, value)| !value.is_empty() && M::MESSAGE.fields.iter().any(|it| it.name == name))
     }
@@ -136,7 +136,7 @@ impl Query {
         self.draft::<M>(&["changed_after"], message).message()
     }
 
-    /// Returns the request for a whole list, which has no pages.
+    /// Returns the request for a whole list, without pages.
     pub(crate) fn whole_list<M: Check + Message + Default>(&self) -> Result<M, Error> {
         let message = |label: &str| {
             format!("The {label} field is only for pages: NDJSON and CSV return the whole list, sorted by ID.")
@@ -144,7 +144,7 @@ impl Query {
         self.draft::<M>(PAGING, message).message()
     }
 
-    /// Returns the request whose fields beside its list are the parameters, with all violations of these fields.
+    /// Returns the request with the parameters as its fields besides the list, and all violations of these fields.
     pub(super) fn beside_list<M: Check + Message + Default>(&self) -> Result<(M, Violations), Error> {
         let Draft { object, mut violations } = self.draft::<M>(&[], |_| String::new());
         let message = object.message(Location::Top, &mut violations)?;
@@ -156,16 +156,16 @@ impl Query {
         Ok((message, violations))
     }
 
-    /// Returns the request for changes. `last_event_id`, or else `lastEventId` of the query, replaces `after`. All must be valid.
+    /// Returns the request for changes. `last_event_id`, or else the query's `lastEventId`, replaces `after`. Both must be valid.
     pub(crate) fn changes(&self, last_event_id: Option<&str>) -> Result<ListChangesRequest, Error> {
         let sent = self.request::<ListChangesRequest>();
         let in_query = self.parameters().filter(|(name, value)| name == LAST_EVENT_PARAMETER && !value.is_empty());
         let last = last_event_id.filter(|last| !last.is_empty()).map(Cow::Borrowed);
-        // Clients append the parameter whenever they connect again.
+        // Clients append the parameter on every reconnect, so the last value wins.
         let Some(last) = last.or_else(|| in_query.last().map(|(_, value)| value)) else { return sent };
         let text = form_urlencoded::Serializer::new(String::new()).append_pair("after", &last).finish();
         let replacing = Self { text, route: self.route }.request::<ListChangesRequest>();
-        // The core does not see the replaced value.
+        // The core never sees the replaced value, so check it here.
         let mut violations = violations_of(&sent);
         violations.merge(violations_of(&replacing));
         match (sent, replacing) {
@@ -174,7 +174,7 @@ impl Query {
         }
     }
 
-    /// Reads a request by its description. `message` is the violation of an `unsupported` parameter, by its label.
+    /// Reads a request according to its description. `message` returns the violation of an `unsupported` parameter, given its label.
     fn draft<M: Check>(&self, unsupported: &[&'static str], message: impl Fn(&str) -> String) -> Draft<'_> {
         debug_assert!(
             self.route.is_some_and(|it| it.query.iter().chain(&it.file).any(|known| known.name == M::MESSAGE.name)),
@@ -189,7 +189,7 @@ impl Query {
         let not_utf8: Vec<_> = self.not_utf8().collect();
         for field in M::MESSAGE.fields.iter().filter(|field| is_parameter(field)) {
             let Some(texts) = values.remove(field.name) else { continue };
-            // Text of another type has the violation of its type.
+            // Other kinds report a violation of their type instead.
             if matches!(field.kind, Kind::Text) && not_utf8.iter().any(|name| name == field.name) {
                 violations.report(field.name, |label| format!("The {label} field must be UTF-8."));
                 continue;
@@ -223,7 +223,7 @@ impl<S: Sync> FromRequestParts<S> for Query {
     }
 }
 
-/// Returns all violations of a request that was read, including violations of the rules.
+/// Returns all violations of a request, including rule violations.
 fn violations_of<M: Check>(read: &Result<M, Error>) -> Violations {
     match read {
         Ok(message) => rules::check(message),
@@ -231,7 +231,7 @@ fn violations_of<M: Check>(read: &Result<M, Error>) -> Violations {
     }
 }
 
-/// Returns the text of a parameter, if it has one. Lists are joined, and a filter with two values is a violation.
+/// Returns the text of a parameter, if any. Joins lists. A filter with several values is a violation.
 fn one<'q>(field: &Field, mut texts: Vec<Cow<'q, str>>) -> Result<Option<Cow<'q, str>>, String> {
     let is_paging = PAGING.contains(&field.name);
     texts.retain(|text| is_paging || !text.is_empty());
@@ -254,7 +254,7 @@ fn value<'q>(field: &Field, text: Cow<'q, str>) -> Result<Value<'q>, String> {
     Ok(match field.kind {
         Kind::Integer(_) => Value::Scalar(Scalar::Integer(integer(field, &text)?)),
         Kind::Flag => {
-            // Options of a request are true or false, as in a body.
+            // Request options are true or false, as in a body.
             let names = if field.may_be_absent { ["yes", "no"] } else { ["true", "false"] };
             one_of(names.to_vec())?;
             Value::Scalar(Scalar::Flag(text == names[0]))
@@ -271,7 +271,7 @@ fn value<'q>(field: &Field, text: Cow<'q, str>) -> Result<Value<'q>, String> {
     })
 }
 
-/// Restores the plus sign of a timestamp's offset, which a query turns into a space. Only an offset can follow the time after a space.
+/// Restores the plus sign of a timestamp's offset, which a query turns into a space. Only an offset can follow the time.
 fn with_plus(text: Cow<'_, str>) -> Cow<'_, str> {
     match text.rsplit_once(' ') {
         Some((time, offset)) if time.len() >= "YYYY-MM-DD HH:MM:SS".len() => format!("{time}+{offset}").into(),
@@ -284,7 +284,7 @@ fn integer(field: &Field, text: &str) -> Result<i64, String> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(format!("The {} field must be an integer.", label(field.name)));
     }
-    // The rules report a number outside of 64 bits as out of range.
+    // The rules report numbers beyond 64 bits as out of range.
     Ok(text.parse().unwrap_or(if is_negative { i64::MIN } else { i64::MAX }))
 }
 

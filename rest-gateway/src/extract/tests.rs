@@ -41,11 +41,11 @@ fn read(operation: &str, body: &Value, ignored: &mut Ignored) -> Result<(), Erro
         "post /api/cases/{id}/reopen" => bodies::case_status::<ReopenCaseRequest>(input, &path, &none).map(drop),
         "post /api/cases/{id}/incidents" => bodies::incidents::<AttachIncidentsRequest>(input, &path).map(drop),
         "post /api/cases/{id}/incidents:detach" => bodies::incidents::<DetachIncidentsRequest>(input, &path).map(drop),
-        unknown => panic!("no body of {unknown} is read here"),
+        unknown => panic!("add {unknown} to this match"),
     }
 }
 
-/// The operations with a body, and its examples.
+/// Returns the operations with a body, and the documented examples of each body.
 fn documented() -> Vec<(String, Vec<Value>)> {
     let document: Value = serde_json::from_str(include_str!("../../../docs/openapi.json")).unwrap();
     let mut bodies = Vec::new();
@@ -60,13 +60,13 @@ fn documented() -> Vec<(String, Vec<Value>)> {
     bodies
 }
 
-/// The objects that a body consists of.
+/// The objects in a body.
 struct Parts {
     /// The fields of the body itself.
     top: &'static Message,
-    /// The body's list, the message that describes the list and the options beside it, and the fields of an element.
+    /// The name of the list, the message with the list and its options, and the message with an element's fields.
     list: Option<(&'static str, &'static Message, &'static Message)>,
-    /// Whether an object has the ID of its record.
+    /// Whether objects contain the ID of their record.
     has_id: bool,
 }
 
@@ -96,7 +96,7 @@ fn parts(operation: &str) -> Parts {
     }
 }
 
-/// A value that the rules of a field refuse, if there is one that has its type.
+/// Returns a value of the field's type that violates its rules, if possible.
 fn refused_by_rules(field: &Field) -> Option<Value> {
     let text = json!("x".repeat(field.max_chars.or(field.exact_chars).unwrap_or_default() + 1));
     match field.kind {
@@ -108,14 +108,15 @@ fn refused_by_rules(field: &Field) -> Option<Value> {
     }
 }
 
-/// An object with a wrong value in every field: of the wrong type, or, in every second field, one that the rules refuse. And the paths
-/// that are wrong.
+/// Returns an object with an invalid value in every field, and the paths of all invalid values.
+///
+/// The values have the wrong type. If `mixed` is set, every other value violates the rules instead.
 fn wrong(fields: &'static Message, mixed: bool, prefix: &str) -> (Map<String, Value>, Vec<String>) {
     let (mut object, mut paths) = (Map::new(), Vec::new());
-    // They are in the path and in a header.
+    // These fields are in the path and in a header.
     let sent: Vec<&Field> = fields.fields.iter().filter(|field| !["id", "etag"].contains(&field.name)).collect();
     for (index, field) in sent.iter().enumerate() {
-        // The core checks the rules, unless a value of another type is refused here.
+        // The core checks the rules, unless the gateway rejects the type of another value.
         let by_rules = refused_by_rules(field).filter(|_| mixed && sent.len() > 1 && index % 2 == 0);
         let element = if field.is_list && by_rules.is_some() { ".0" } else { "" };
         let wrong_type = || if matches!(field.kind, Kind::Message(_)) { json!(5) } else { json!({}) };
@@ -125,7 +126,7 @@ fn wrong(fields: &'static Message, mixed: bool, prefix: &str) -> (Map<String, Va
     (object, paths)
 }
 
-/// What is beside the list of a batch.
+/// Returns invalid options of a batch, and their paths.
 fn options(list: &str, request: &'static Message, mixed: bool) -> (Map<String, Value>, Vec<String>) {
     let (mut object, mut paths) = wrong(request, mixed, "");
     for no_option in [list, "anchor_id"] {
@@ -140,11 +141,11 @@ fn assert_reported(operation: &str, body: Value, expected: Vec<String>) {
     let reported: BTreeSet<String> = error.violations.iter().map(|violation| violation.path.clone()).collect();
     assert_eq!(reported, expected.into_iter().collect(), "{operation} {body}");
     let order: Vec<usize> = error.violations.iter().map(|it| it.path.matches('.').count().min(1)).collect();
-    assert!(order.is_sorted(), "{operation}: the violations of the body itself come first");
+    assert!(order.is_sorted(), "{operation}: violations of the body itself must come first");
 }
 
 #[test]
-fn all_violations_of_a_body_are_reported() {
+fn every_body_violation_is_reported() {
     let operations = documented();
     assert!(operations.len() >= 14);
     for (operation, mixed) in operations.iter().flat_map(|(operation, _)| [(operation, false), (operation, true)]) {
@@ -172,7 +173,7 @@ fn all_violations_of_a_body_are_reported() {
         paths.push(format!("{list}.0"));
         paths.extend(of_options);
         assert_reported(operation, object.into(), paths);
-        // The list itself, too.
+        // The list itself is invalid.
         for no_list in [json!({}), json!(null), json!([])] {
             let (mut object, mut paths) = options(list, request, mixed);
             object.insert(list.into(), no_list);
@@ -185,13 +186,13 @@ fn all_violations_of_a_body_are_reported() {
 }
 
 #[test]
-fn missing_webhook_urls_are_reported_with_wrong_types() {
+fn missing_webhook_url_and_wrong_types_are_reported() {
     assert_reported("post /api/webhooks", json!({"types": 5}), vec!["url".into(), "types".into()]);
     assert_reported("put /api/webhooks/{id}", json!({"types": 5}), vec!["types".into()]);
 }
 
 #[test]
-fn if_match_is_refused_for_batches() {
+fn if_match_is_rejected_for_batches() {
     let if_match = IfMatch::of(&HeaderMap::from_iter([(IF_MATCH, HeaderValue::from_static("*"))]));
     let body = br#"{"affiliates":[{"id":"x"},7],"validate_only":1}"#;
     let mut ignored = Ignored::default();
@@ -202,7 +203,7 @@ fn if_match_is_refused_for_batches() {
 }
 
 #[test]
-fn documented_bodies_are_accepted_whole() {
+fn documented_examples_are_fully_accepted() {
     let mut bodies = 0;
     for (operation, examples) in documented() {
         for body in examples {

@@ -19,7 +19,7 @@ fn etag(lines: &[&str]) -> Result<String, String> {
 }
 
 #[test]
-fn tags_are_compared_strongly() {
+fn if_match_uses_strong_comparison() {
     for (lines, expected) in [
         (&[][..], ""),
         (&["*"], ""),
@@ -46,7 +46,7 @@ fn tags_are_compared_strongly() {
 }
 
 #[test]
-fn the_clients_tags_are_compared_weakly() {
+fn if_none_match_uses_weak_comparison() {
     let known = |line: &str| {
         let headers = HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::from_str(line).unwrap())]);
         IfNoneMatch::of(&headers).known("7").map(|tag| tag.to_str().unwrap().to_owned())
@@ -72,7 +72,7 @@ fn the_clients_tags_are_compared_weakly() {
 }
 
 #[test]
-fn ids_have_at_most_53_bits() {
+fn path_ids_are_positive_53_bit_integers() {
     let possible = |path| PathId::of(path).possible();
     assert_eq!(possible("7"), Some(7));
     assert_eq!(possible("%37"), Some(7));
@@ -84,13 +84,13 @@ fn ids_have_at_most_53_bits() {
 }
 
 #[test]
-fn path_ids_keep_the_sent_text() {
+fn path_ids_keep_the_decoded_text() {
     assert_eq!(PathId::of("a%2Fb%").text, "a/b%");
     assert_eq!(PathId::of("-5").number, Some(-5));
 }
 
 #[test]
-fn characters_of_a_segment_are_decoded_once() {
+fn path_segments_are_decoded_once() {
     for (sent, expected) in [
         ("/api/affiliates%3Async", "/api/affiliates:sync"),
         ("/api/affiliates%3async?q=%3A", "/api/affiliates:sync?q=%3A"),

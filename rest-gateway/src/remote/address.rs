@@ -1,4 +1,4 @@
-//! The addresses of cores, connections to them, and why connections fail.
+//! Core addresses, connections to them, and connection failures.
 
 use std::{
     collections::BTreeSet,
@@ -23,7 +23,7 @@ use tower::service_fn;
 use crate::{limits::KEEPALIVE, settings::Settings};
 
 const FAILURES: &str = "compliance_gateway_connect_failures_total";
-/// Reasons other than TLS.
+/// Failure reasons other than TLS.
 const REASONS: [&str; 3] = ["refused", "unreachable", NOT_RESOLVED];
 pub(super) const NOT_RESOLVED: &str = "name_not_resolved";
 
@@ -31,33 +31,33 @@ pub(super) const NOT_RESOLVED: &str = "name_not_resolved";
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
     /// The address of a core is invalid.
-    #[error("the core's address {url:?} is not of the form http://host:port or https://host:port")]
+    #[error("the core's address {url:?} must have the form http://host:port or https://host:port")]
     Address {
         /// The address, without its secrets.
         url: String,
     },
-    /// The certificates that the system trusts cannot be used.
+    /// The system's trusted certificates cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
 }
 
-/// The address of a core, or of several cores under one name.
+/// The address of one core, or of several cores behind one name.
 #[derive(Clone, Debug)]
 pub(super) struct Address {
     /// The name or IP address in the core's certificate.
     host: String,
     port: u16,
-    /// Where connections go.
+    /// The URI to connect to.
     uri: Uri,
-    /// The configured name. The core sees it.
+    /// The configured URI, as sent to the core.
     origin: Uri,
     connect_timeout: Duration,
-    /// For `https`.
+    /// Set for `https`.
     tls: Option<ClientTls>,
 }
 
 impl Address {
-    /// Reads URLs that are separated by commas.
+    /// Parses comma-separated URLs.
     pub(super) fn parse_all(urls: &str, settings: &Settings) -> Result<Vec<Self>, RemoteError> {
         urls.split(',').map(|url| Self::parse(url.trim(), settings)).collect()
     }
@@ -70,7 +70,7 @@ impl Address {
             return Err(wrong());
         }
         let uri: Uri = url.parse().map_err(|_| wrong())?;
-        // Only a host and a port: a user and a password would not be sent.
+        // Accept only a host and a port: a user and a password would not be sent.
         let authority = uri.authority().ok_or_else(wrong)?;
         let port = authority.as_str().strip_prefix(authority.host()).ok_or_else(wrong)?;
         let is_port = port.is_empty() || authority.port_u16().is_some();
@@ -90,29 +90,29 @@ impl Address {
         self.uri.to_string()
     }
 
-    /// Returns one of the addresses of the name.
+    /// Returns this address with one of the IP addresses of its name.
     pub(super) fn at(&self, address: SocketAddr) -> Option<Self> {
         let uri = Uri::try_from(format!("{}://{address}", self.uri.scheme_str()?)).ok()?;
         Some(Self { uri, ..self.clone() })
     }
 
-    /// Whether the host is a name, which may have several addresses.
+    /// Returns whether the host is a name, which can have several addresses.
     pub(super) fn is_name(&self) -> bool {
         self.host.parse::<IpAddr>().is_err()
     }
 
-    /// Returns all current addresses of the name: at least one.
+    /// Resolves the name to all its current addresses, at least one.
     pub(super) async fn resolve(&self) -> io::Result<BTreeSet<SocketAddr>> {
         let addresses: BTreeSet<_> = tokio::net::lookup_host((self.host.as_str(), self.port)).await?.collect();
         if addresses.is_empty() { Err(io::Error::other("the name has no address")) } else { Ok(addresses) }
     }
 
-    /// Returns a connection that opens on first use, and again after it breaks.
+    /// Returns a connection that opens on first use, and reopens after it breaks.
     ///
     /// An unread response buffers up to `window` bytes.
     pub(super) fn connect_lazy(&self, window: u32) -> Channel {
         let (host, uri, tls) = (self.host.clone(), self.uri.clone(), self.tls.clone());
-        // The endpoint's own connector loads a certificate only once, and does not report why a core ends a connection.
+        // The endpoint's own connector loads a certificate only once, and does not report why a core closes a connection.
         let connector = service_fn(move |_| {
             let (host, uri, tls) = (host.clone(), uri.clone(), tls.clone());
             async move {
@@ -124,7 +124,7 @@ impl Address {
                 Ok::<_, io::Error>(TokioIo::new(stream))
             }
         });
-        // With an `https` URI, the endpoint would add its own TLS if any crate of the build enables it.
+        // With an `https` URI, the endpoint would add its own TLS if any crate in the build enables it.
         Endpoint::from(Uri::from_static("http://core"))
             .origin(self.origin.clone())
             .initial_stream_window_size(window)
@@ -134,9 +134,9 @@ impl Address {
             .http2_keep_alive_interval(Duration::from_secs(15))
             .keep_alive_timeout(Duration::from_secs(10))
             .keep_alive_while_idle(true)
-            // Each unread large page buffers up to a window. The memory of requests limits their number.
+            // Each unread large page buffers up to one window. Request memory limits the number of pages.
             .initial_connection_window_size(128 << 20)
-            // Statuses have their details in headers.
+            // gRPC statuses have their details in headers.
             .http2_max_header_list_size(16 << 20)
             .connect_with_connector_lazy(connector)
     }
@@ -148,7 +148,7 @@ fn host_and_port(uri: &Uri) -> (String, u16) {
     (host.to_owned(), port)
 }
 
-/// Opens a connection. The endpoint limits its time.
+/// Opens a connection. The endpoint applies the timeout.
 async fn open(uri: &Uri) -> io::Result<TcpStream> {
     let addresses: Vec<_> = tokio::net::lookup_host(host_and_port(uri)).await.map_err(NotResolved::of)?.collect();
     let stream = TcpStream::connect(&addresses[..]).await?;
@@ -157,7 +157,7 @@ async fn open(uri: &Uri) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Returns a function that reports why a connection ends.
+/// Returns a function that reports why a connection ended.
 fn reporter(uri: &Uri) -> impl FnOnce(Failure, &io::Error) + Unpin + Send + use<> {
     let core = uri.to_string();
     move |failure, error| report_failure(&core, failure.label(), error)
@@ -169,13 +169,13 @@ pub(super) fn describe_failures() {
     describe(FAILURES, "Failed connections to cores, by reason.", "reason", &reasons);
 }
 
-/// Counts and logs a connection that could not be opened, or that its core ended.
+/// Counts and logs a connection that could not be opened, or that the core closed.
 pub(super) fn report_failure(core: &str, reason: &'static str, error: &dyn Error) {
     count(FAILURES, "reason", reason);
     tracing::warn!(core, reason, error = text(error), "cannot connect to a core");
 }
 
-/// The name of a core has no address.
+/// A core's host name cannot be resolved.
 #[derive(Debug, thiserror::Error)]
 #[error("the name cannot be resolved")]
 struct NotResolved(#[source] io::Error);
@@ -205,7 +205,7 @@ pub(super) fn failure_reason(error: &(dyn Error + 'static)) -> &'static str {
     Failure::Other.label()
 }
 
-/// Returns an error with its causes.
+/// Formats an error with its causes.
 pub(super) fn text(error: &dyn Error) -> String {
     successors(Some(error), |error| (*error).source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

@@ -1,4 +1,4 @@
-//! A channel to the cores. A call goes to the least busy core, and to another core if that one did not process it.
+//! A channel to the cores. A call goes to the least busy core, and to another core if the first did not process it.
 
 use std::{
     error::Error,
@@ -29,9 +29,10 @@ use super::{
 };
 use crate::settings::Settings;
 
-/// Returns a channel to the cores at `core_urls`. These are URLs such as `http://host:port` or `https://host:port`, separated by commas.
+/// Returns a channel to the cores at `core_urls`.
 ///
-/// A name may have several addresses. Call this within a Tokio runtime, where a task watches the cores.
+/// The URLs have the form `http://host:port` or `https://host:port`, separated by commas. A name can have several addresses. Call this
+/// function within a Tokio runtime, where a task watches the cores.
 pub fn connect(core_urls: &str, settings: &Settings) -> Result<CoreChannel, RemoteError> {
     let addresses = Address::parse_all(core_urls, settings)?;
     let cores = Arc::new(Cores::new(&addresses, settings));
@@ -50,10 +51,10 @@ const RETRIES: &str = "compliance_gateway_call_retries_total";
 /// Connections to all cores, shared by all clones.
 pub type CoreChannel = BoxCloneSyncService<http::Request<Body>, http::Response<Body>, Status>;
 
-/// Sends a call until it gets a response, cannot be repeated, or runs out of attempts.
+/// Sends a call until it gets a response, cannot be retried, or runs out of attempts.
 ///
-/// There is an attempt for every core, and for every connection of one core. One cause often closes all connections of a core, and the
-/// gateway notices a closed connection only when it uses it.
+/// A call gets one attempt per core, plus one per connection to a core. All connections to a core often close together, and the gateway
+/// notices a closed connection only when it uses it.
 async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<http::Response<Body>, Status> {
     // All attempts share the caller's deadline.
     let deadline = grpc_timeout(request.headers()).map(|timeout| Instant::now() + timeout);
@@ -92,27 +93,27 @@ async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<htt
             }
         }
     }
-    Err(last_error.unwrap_or_else(|| Status::unavailable("there is no core")))
+    Err(last_error.unwrap_or_else(|| Status::unavailable("no core is available")))
 }
 
-/// Why a call has no response.
+/// Why a call failed without a response.
 ///
-/// A call that no core has processed is retried. A call that a core may have processed is retried only if it is a read. A second write
-/// could change records twice, or report the first success as a duplicate.
+/// The gateway retries a call if no core has processed it. If a core could have processed it, the gateway retries only reads: a second
+/// write could change records twice, or report the first success as a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failure {
     /// There is no connection to the core.
     NotConnected,
     /// The call was not sent, or the core reports that it did not process it.
     NotProcessed,
-    /// The connection broke. The core may have processed the call.
+    /// The connection broke. The core could have processed the call.
     Broken,
     /// The deadline passed.
     Deadline,
 }
 
 impl Failure {
-    /// Returns the meaning of a transport error.
+    /// Classifies a transport error.
     fn of(error: &(dyn Error + 'static)) -> Self {
         for error in successors(Some(error), |error| (*error).source()) {
             if error.is::<tonic::TimeoutExpired>() {
@@ -127,7 +128,7 @@ impl Failure {
             }
             if let Some(error) = error.downcast_ref::<h2::Error>() {
                 // RFC 9113, 6.8 and 8.7: refused streams, and streams after the last one in a GOAWAY frame, were not processed.
-                // The library reports a peer's GOAWAY for these streams only.
+                // h2 reports a peer's GOAWAY for these streams only.
                 let refused = error.is_reset() && error.reason() == Some(h2::Reason::REFUSED_STREAM);
                 return if error.is_remote() && (error.is_go_away() || refused) {
                     Self::NotProcessed
@@ -139,7 +140,7 @@ impl Failure {
         Self::Broken
     }
 
-    /// The label of the metric.
+    /// Returns the label for the metric.
     fn reason(self) -> &'static str {
         match self {
             Self::NotConnected => "not_connected",
@@ -149,7 +150,7 @@ impl Failure {
         }
     }
 
-    /// Whether a call at `path` may be sent again.
+    /// Returns whether a call to `path` can be retried.
     fn allows_retry(self, path: &str) -> bool {
         match self {
             Self::NotConnected | Self::NotProcessed => true,
@@ -159,7 +160,7 @@ impl Failure {
     }
 }
 
-/// A request that can be sent again if it is one message.
+/// A request that can be resent if it is a single message.
 struct Replay {
     parts: Parts,
     /// `None` for a stream of messages.
@@ -179,7 +180,7 @@ impl Replay {
         Ok(Self { parts, message: Some(message?.to_bytes()), stream: None })
     }
 
-    /// Returns the request, with another `timeout` if it is set. `None` if the request cannot be sent again.
+    /// Returns the request, with a new `timeout` if it is set, or `None` if the request cannot be resent.
     fn request(&mut self, timeout: Option<Duration>) -> Option<http::Request<Body>> {
         if let Some(timeout) = timeout {
             let mut timed = tonic::Request::new(());
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_single_message_can_be_sent_again() {
+    async fn single_messages_can_be_resent() {
         for message in ["", "a message"] {
             let request = http::Request::new(Body::new(Full::new(Bytes::from(message))));
             let mut replay = Replay::new(request).unwrap();
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_stream_is_sent_whole_and_once() {
+    async fn streams_are_sent_whole_but_only_once() {
         let frame = |text: &'static str| Ok::<_, Status>(Frame::data(Bytes::from(text)));
         for ready in 0..4 {
             let (first, later) = (["a", "b", "c"].into_iter().take(ready), ["a", "b", "c"].into_iter().skip(ready));
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_distinguished_by_their_type() {
+    fn errors_are_classified_by_type() {
         let refused = tonic::ConnectError("refused".into());
         assert_eq!(Failure::of(&refused), Failure::NotConnected);
         assert_eq!(Failure::of(&h2::Error::from(h2::Reason::REFUSED_STREAM)), Failure::Broken);

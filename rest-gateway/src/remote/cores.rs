@@ -1,4 +1,4 @@
-//! The known cores, the choice of a core for each call, and the task that updates them: their addresses, and which cores serve.
+//! The known cores: the choice of a core for each call, and the task that updates their addresses and health.
 
 use std::sync::{
     Arc, Weak,
@@ -34,15 +34,15 @@ use crate::{
     settings::Settings,
 };
 
-/// Operations with long responses: a list of any length, and a watch, which has no end.
+/// Operations with long responses: lists of any length, and endless watches.
 const LONG: [&str; 2] = [Operation::LIST_AFFILIATES.path, Operation::WATCH_CHANGES.path];
 
 #[derive(Debug)]
 pub(super) struct Cores {
     list: RwLock<Arc<[Arc<RemoteCore>]>>,
-    /// Index where the search for the next core begins, so that equally busy cores alternate.
+    /// Index where the search for the next core begins, so equally busy cores alternate.
     next: AtomicUsize,
-    /// Connections to each core.
+    /// Number of connections to each core.
     pub(super) connections: usize,
     /// Notified when a call fails.
     failure: Arc<Notify>,
@@ -52,20 +52,20 @@ pub(super) struct Cores {
 pub(super) struct RemoteCore {
     pub(super) name: String,
     connections: Box<[Channel]>,
-    /// Connections for long responses. Each response holds a reference to the counter of its connection.
+    /// Connections for long responses. Each response holds a reference to its connection's counter.
     ///
-    /// Unread responses must not use up the window of other calls, and a core limits the streams of one connection.
+    /// On shared connections, unread responses would use up the window of other calls. A core also limits the streams per connection.
     for_long_responses: Mutex<Vec<(Channel, Arc<()>)>>,
     address: Address,
     next: AtomicUsize,
-    /// Each call without a response holds a reference.
+    /// Counter of pending calls. Each call holds a reference.
     in_flight: Arc<()>,
-    /// Whether the core served at its last call or check.
+    /// Whether the core was serving at its last call or check.
     serves: AtomicBool,
 }
 
 impl Cores {
-    /// The cores at these addresses. A name is one core until its addresses are known.
+    /// Creates the cores at these addresses. A name counts as one core until it is resolved.
     pub(super) fn new(addresses: &[Address], settings: &Settings) -> Self {
         let connections = settings.core_connections.max(1);
         let cores = addresses.iter().map(|address| RemoteCore::new(address.name(), address, connections));
@@ -87,7 +87,7 @@ impl Cores {
         *self.list.write() = cores;
     }
 
-    /// Returns how many cores get calls: all that serve, or all cores if none serves.
+    /// Returns how many cores get calls: all serving cores, or all cores if none serves.
     pub(super) fn in_use(&self) -> usize {
         let cores = self.all();
         match cores.iter().filter(|core| core.serves()).count() {
@@ -96,13 +96,13 @@ impl Cores {
         }
     }
 
-    /// Records a failed call. The core gets no calls until it reports that it serves, unless no other core serves.
+    /// Records a failed call. The core gets no calls until it serves again, unless no other core serves.
     pub(super) fn failed(&self, core: &RemoteCore) {
         core.serves.store(false, Ordering::Relaxed);
         self.failure.notify_one();
     }
 
-    /// Returns the least busy core outside of `unreachable`, preferably a serving core.
+    /// Returns the least busy core outside `unreachable`, preferably a serving core.
     pub(super) fn pick(&self, unreachable: &[Arc<RemoteCore>]) -> Option<Arc<RemoteCore>> {
         let cores = self.all();
         let start = self.next.fetch_add(1, Ordering::Relaxed);
@@ -127,9 +127,9 @@ impl RemoteCore {
         })
     }
 
-    /// Whether the core has one of the addresses of this URL.
+    /// Returns whether the core has one of the addresses of this URL.
     fn is_at(&self, url: &str) -> bool {
-        // The address follows a name in parentheses.
+        // If the host is a name, its address follows in parentheses.
         self.name.strip_prefix(url).is_some_and(|address| address.is_empty() || address.starts_with('('))
     }
 
@@ -137,7 +137,7 @@ impl RemoteCore {
         self.serves.load(Ordering::Relaxed)
     }
 
-    /// Sends a request, and waits for the head of the response.
+    /// Sends a request, and waits for the response head.
     pub(super) async fn call(&self, request: http::Request<Body>) -> Result<http::Response<Body>, transport::Error> {
         let _in_flight = Arc::clone(&self.in_flight);
         if LONG.contains(&request.uri().path()) {
@@ -156,14 +156,14 @@ impl RemoteCore {
         if let Some(connection) = connections.iter().find(has_room) {
             return connection.clone();
         }
-        // The first connections are filled first, so the last ones become free.
+        // The first connections fill up first, so the last connections become unused.
         connections.retain(|(_, counter)| Arc::strong_count(counter) > 1);
         let connection = (self.address.connect_lazy(LIST_WINDOW), Arc::default());
         connections.push(connection.clone());
         connection
     }
 
-    /// Asks the core for its health, and returns whether it serves.
+    /// Checks the core's health, and returns whether it serves.
     async fn check(&self) -> bool {
         let mut client = HealthClient::new(self.connections[0].clone());
         let mut request = tonic::Request::new(HealthCheckRequest::default());
@@ -189,9 +189,9 @@ pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>, 
         let all_serve = check(&cores).await;
         let failure = Arc::clone(&cores.failure);
         drop(cores);
-        // Another metric shows which cores serve.
+        // The task succeeds even if a core does not serve. Another metric reports that.
         task.succeeded();
-        // Limits the checks when many calls fail.
+        // Limits the rate of checks when many calls fail.
         sleep(FIRST_CORE_CHECK).await;
         let has_failed = timeout(interval, failure.notified()).await.is_ok();
         interval = match (has_failed, all_serve) {
@@ -218,9 +218,9 @@ pub(super) fn report(cores: &Weak<Cores>, addresses: &[Address]) {
     }
 }
 
-/// Asks each core for its health, and returns whether all serve.
+/// Checks the health of each core, and returns whether all serve.
 ///
-/// A single core gets all calls anyway, so its health is for metrics only.
+/// A single core gets all calls anyway, so only metrics need its health.
 async fn check(cores: &Cores) -> bool {
     let all = cores.all();
     if all.len() == 1 && !is_installed() {
@@ -237,7 +237,7 @@ async fn check(cores: &Cores) -> bool {
     all.iter().all(|core| core.serves())
 }
 
-/// Replaces each name by its addresses. A name that cannot be resolved keeps its addresses.
+/// Resolves each name to its addresses. A name that cannot be resolved keeps its previous addresses.
 async fn resolve(cores: &Cores, addresses: &[Address]) {
     let mut found = Vec::new();
     for address in addresses {

@@ -1,4 +1,4 @@
-//! Coalesces single reads of all callers into a few calls to the core. A read without others in progress is an ordinary call.
+//! Coalesces single reads from all callers into a few calls to the core. A read without concurrent reads is an ordinary call.
 
 use std::{error::Error as _, time::Duration};
 
@@ -24,14 +24,14 @@ use crate::limits::{CORE_DEADLINE_SLACK, MAX_QUEUED_READS, READ_BATCHES_WHEN_SLO
 
 type ReadResult = Result<Response<Outcome>, Status>;
 
-/// Sends concurrent reads of all callers in batches. Each read has its own token, request ID and result.
+/// Sends concurrent reads from all callers in batches. Each read has its own token, request ID and result.
 pub(super) struct CoalescedReads {
     batcher: Batcher<Batches>,
     readings: Readings,
 }
 
 impl CoalescedReads {
-    /// `timeout` limits one call, and so the reads in it.
+    /// Creates the batches of a channel. `timeout` limits each batch.
     pub(super) fn new(channel: CoreChannel, max_message_size: usize, timeout: Duration) -> Self {
         let client = ReadServiceClient::new(channel).max_decoding_message_size(max_message_size);
         let limits = BatchLimits {
@@ -80,10 +80,10 @@ impl RunBatch for Batches {
             let ended = timeout_at(deadline, self.read_batch(message, &mut waiting)).await;
             batch = waiting.into_iter().flatten().collect();
             let status = match ended {
-                // The connection broke between two results. Reads can be repeated.
+                // The connection broke between two results. Reads are safe to retry.
                 Ok(Err(status)) if status.source().is_some() && attempt == 1 && !batch.is_empty() => continue,
                 Ok(Err(status)) => status,
-                // The core must respond to every read before it ends the stream.
+                // The core ended the stream before it responded to every read.
                 Ok(Ok(())) => Error::internal().into(),
                 Err(_) => Error::deadline_exceeded().into(),
             };
@@ -96,7 +96,7 @@ impl RunBatch for Batches {
 }
 
 impl Batches {
-    /// Responds to each read when its result arrives, and takes it out of `waiting`.
+    /// Responds to each read when its result arrives, and removes the read from `waiting`.
     async fn read_batch(
         &self,
         message: BatchReadRequest,
@@ -105,8 +105,7 @@ impl Batches {
         let mut request = Request::new(message);
         request.set_timeout(self.timeout);
         let responses = self.client.clone().batch_read(request).await?.into_inner();
-        // All available results are decoded before the first caller wakes: between two wake-ups, the other processors would become
-        // idle again.
+        // Decode all available results before waking the first caller. Otherwise, the other processors would become idle between wakeups.
         let mut responses = responses.ready_chunks(waiting.len().max(1));
         while let Some(ready) = responses.next().await {
             for response in ready {
@@ -120,7 +119,7 @@ impl Batches {
     }
 }
 
-/// Returns the message for a batch, with each token once.
+/// Returns the message for a batch. It contains each token only once.
 fn message(batch: &[Pending<Request<Operation>, ReadResult>]) -> BatchReadRequest {
     let mut tokens = IndexSet::new();
     let reads = batch.iter().map(|Pending { request, .. }| {

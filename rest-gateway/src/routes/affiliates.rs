@@ -24,7 +24,7 @@ use crate::{
     streamed::{ListFormat, respond_opened},
 };
 
-/// The message of a list.
+/// Message of list responses.
 const FOUND: &str = "Affiliates found";
 
 /// List affiliates
@@ -32,10 +32,10 @@ const FOUND: &str = "Affiliates found";
 /// Without parameters, returns every affiliate of the company, by ascending ID, in one response without pages. The response is a stream:
 /// read it while it arrives. If the connection ends early, the list is incomplete.
 ///
-/// With a filter, `sort_by`, `sort_dir`, `per_page` or `page`, returns one page with `meta`, by the rules of the list of URLs.
+/// With a filter, `sort_by`, `sort_dir`, `per_page` or `page`, returns one page with `meta`, under the same rules as the list of URLs.
 ///
-/// With `Accept: application/x-ndjson` or `text/csv`, returns all affiliates that match, by ascending ID. These formats accept no parameters
-/// of pages.
+/// With `Accept: application/x-ndjson` or `text/csv`, returns all affiliates that match, by ascending ID. These formats accept
+/// no page parameters.
 ///
 /// - Operation: `listAffiliates`
 /// - Query: `ListAffiliatePageRequest`, `ListAffiliatesRequest.changed_after`
@@ -110,8 +110,8 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Rej
 /// With `validate_only`, a batch gets the same response, without IDs, and the service saves nothing.
 ///
 /// The body can also be a file with a row for each affiliate: CSV or an Excel workbook. The response is that of a batch. Each result
-/// also has the `row` of the file, and the first result has `notes` about what the service left out. If a row is not readable with certainty or breaks a rule, the service rejects the whole file with 422.
-/// Then `violations` names each row, and its cell or column.
+/// also has the `row` of the file, and the first result has `notes` about what the service left out. If a row is not readable with
+/// certainty or breaks a rule, the service rejects the whole file with 422. Then `violations` names each row, and its cell or column.
 ///
 /// - Operation: `createAffiliates`
 /// - Body: `AffiliateCreate | AffiliateCreateBatch`

@@ -21,7 +21,7 @@ use crate::{
     streamed::{ListFormat, respond_opened},
 };
 
-/// The message of a list.
+/// Message of list responses.
 const FOUND: &str = "Cases found";
 
 /// List compliance cases
@@ -219,7 +219,7 @@ pub(crate) async fn detach(path: PathId, mut body: RequestBody) -> Result<Respon
     Ok(respond_to_incidents(body, &detached.message.results))
 }
 
-/// The response to a change of one case.
+/// Returns the response to a change of one case.
 fn respond_changed(body: RequestBody, case_id: i64, etag: &str, msg: &str) -> Response {
     let detail = Detail { case_id: Some(case_id), msg, ..Detail::default() };
     body.respond(with_etag(respond_saved(StatusCode::OK, detail), etag))

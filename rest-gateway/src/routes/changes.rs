@@ -12,7 +12,7 @@ use crate::{
     streamed::respond_events,
 };
 
-/// The position of the last event that a client has.
+/// Header with the position of the client's last event.
 pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// List changes
@@ -42,7 +42,7 @@ pub(crate) async fn list(caller: Caller, headers: HeaderMap, query: Query) -> Re
     if !prefers_events(&headers) {
         return list_page(caller, &query).await.map(varied);
     }
-    // An ID that is not text is not a position.
+    // An ID that is not text cannot be a position.
     let last = headers.get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or("?"));
     let request = caller.accept(query.changes(last)).await?;
     let (caller, deadline) = caller.for_watch();

@@ -19,7 +19,7 @@ use crate::{
     limits::READINESS_TIMEOUT,
 };
 
-/// The description for programs.
+/// Description for programs.
 const DESCRIPTION: &str = concat!(
     r#"{"name":"Affiliate Compliance Service","version":""#,
     env!("CARGO_PKG_VERSION"),
@@ -27,7 +27,7 @@ const DESCRIPTION: &str = concat!(
     r#""live":"/livez","ready":"/readyz"}"#,
 );
 
-/// The page for people.
+/// Page for people.
 const PAGE: &str = concat!(
     "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Affiliate Compliance Service</title>",
     "<h1>Affiliate Compliance Service ",
@@ -56,35 +56,36 @@ pub(crate) async fn about(headers: HeaderMap) -> Response {
     response
 }
 
-/// Browsers name HTML first. Other clients name it after JSON, or not at all.
+/// Returns whether the client is a browser. Other clients accept HTML after JSON, or not at all.
 fn is_browser(headers: &HeaderMap) -> bool {
     let accepted = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let first = accepted.split([',', ';']).next().unwrap_or_default();
     first.trim().eq_ignore_ascii_case("text/html")
 }
 
-/// The body of a healthy service.
+/// Body for a healthy service.
 const OK: &str = r#"{"status":"ok"}"#;
-/// The body of an unhealthy service.
+/// Body for an unhealthy service.
 const UNAVAILABLE: &str = r#"{"status":"unavailable"}"#;
 
 /// Whether the process runs
 ///
-/// For supervisors of the process.
+/// For process supervisors.
 ///
 /// - Operation: `getLiveness`
-/// - 200: `Healthy`. It runs.
+/// - 200: `Healthy`. The process runs.
 pub(crate) async fn live() -> Response {
     respond_with(StatusCode::OK, OK)
 }
 
 /// Whether the service can serve
 ///
-/// For load balancers: whether the database responds, and is neither a standby nor read-only, and the service does not shut down.
+/// For load balancers. The service can serve if its database responds and is neither a standby nor read-only, and the service is not
+/// shutting down.
 ///
 /// - Operation: `getReadiness`
-/// - 200: `Healthy`. It can.
-/// - 503: `Unhealthy`. The service cannot serve now, or shuts down.
+/// - 200: `Healthy`. The service can serve.
+/// - 503: `Unhealthy`. The service cannot serve now, or is shutting down.
 pub(crate) async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
     if !http_server::is_draining() && core_serves(&gateway).await {
         return live().await;
@@ -92,7 +93,7 @@ pub(crate) async fn ready(State(gateway): State<Arc<Gateway>>) -> Response {
     unavailable().await
 }
 
-/// The response of `/readyz` while the service cannot serve.
+/// Responds to `/readyz` while the service cannot serve.
 pub(crate) async fn unavailable() -> Response {
     respond_with(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE)
 }
@@ -132,7 +133,7 @@ pub(crate) async fn docs(headers: HeaderMap) -> Response {
 
 /// A page of the documentation
 ///
-/// Returns one page of the documentation, or a style sheet, a script or a picture of these pages.
+/// Returns one page of the documentation, or a style sheet, script or image of these pages.
 ///
 /// - Operation: `getPageFile`
 /// - Files: `docs`
@@ -166,7 +167,7 @@ pub(crate) async fn console_sign_in(
 
 /// A file of the console
 ///
-/// Returns a style sheet, a script or a picture of the console.
+/// Returns a style sheet, script or image of the console.
 ///
 /// - Operation: `getConsoleFile`
 /// - Files: `console`

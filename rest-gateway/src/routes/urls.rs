@@ -27,7 +27,7 @@ use crate::{
     streamed::{ListFormat, respond_list, respond_opened},
 };
 
-/// The message of a list.
+/// Message of list responses.
 const FOUND: &str = "URLs found";
 
 /// List compliance URLs
@@ -150,7 +150,8 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Rej
 /// the same, without IDs, and the service saves nothing.
 ///
 /// The body can also be a file with a URL in each row: CSV or an Excel workbook, with the heading `url`. Each result also has the `row` of
-/// the file, and the first result has `notes` about what the service left out. If a row has no valid URL, you get 422 for the whole file: `violations` names each such row.
+/// the file, and the first result has `notes` about what the service left out. If a row has no valid URL, you get 422 for the whole
+/// file: `violations` names each such row.
 ///
 /// - Operation: `addUrls`
 /// - Body: `UrlsAdd`
@@ -166,7 +167,7 @@ pub(crate) async fn add(mut body: RequestBody) -> Result<Response, Rejection> {
     Ok(respond_added(body, &added, OfFile::default()))
 }
 
-/// Adds a URL for each row, or none.
+/// Adds a URL for every row, or none at all.
 async fn add_from_file(mut body: RequestBody) -> Result<Response, Rejection> {
     let (request, mut rows) = body.rows(&["url"], Empty::Absent, |url: UrlInput| url).await?;
     if let Some(refusal) = rows.refusal(&body.caller, "urls").await {
@@ -177,7 +178,7 @@ async fn add_from_file(mut body: RequestBody) -> Result<Response, Rejection> {
     Ok(respond_added(body, &added, rows.of_file()))
 }
 
-/// The response to added URLs.
+/// Returns the response to added URLs.
 fn respond_added(body: RequestBody, added: &AddComplianceUrlsResponse, file: OfFile<'_>) -> Response {
     let items = added
         .results

@@ -1,4 +1,4 @@
-//! The formats of lists, written one record after another.
+//! List formats, written record by record.
 
 use std::io;
 
@@ -9,27 +9,27 @@ use serde::Serialize;
 
 use crate::{accept::Format, envelope::Envelope};
 
-/// A document that is written while its records arrive.
+/// A document that is written record by record.
 pub(crate) struct ListFormat {
     format: Format,
-    /// The message of an envelope.
+    /// Message of the JSON envelope.
     msg: &'static str,
-    /// The position of a page, in an envelope.
+    /// Page metadata of the JSON envelope.
     meta: Option<PageMeta>,
-    /// The fields of a record.
+    /// Record fields that become CSV columns.
     columns: Vec<&'static str>,
     is_first: bool,
 }
 
 impl ListFormat {
-    /// A list of records, by the name of their message in the contract. `msg` is the message of an envelope.
+    /// Creates a list of records, given the name of their contract message. `msg` is the envelope's message.
     pub(crate) fn of(format: Format, msg: &'static str, record: &str) -> Self {
         let fields = Message::of(record).map_or(&[][..], |message| message.fields);
         let columns = fields.iter().filter(|field| field.form != "omitted").map(|field| field.name).collect();
         Self { format, msg, meta: None, columns, is_first: true }
     }
 
-    /// An envelope with this message, and the position of a page.
+    /// Creates a JSON envelope with this message and page metadata.
     pub(crate) fn envelope(msg: &'static str, meta: Option<PageMeta>) -> Self {
         Self { format: Format::Json, msg, meta, columns: Vec::new(), is_first: true }
     }
@@ -92,7 +92,7 @@ impl ListFormat {
 
 fn row<C: AsRef<str>>(chunk: &mut Vec<u8>, cells: impl Iterator<Item = C>) -> Result<(), BoxError> {
     let cells: Vec<C> = cells.collect();
-    // Some spreadsheets end an unquoted cell at these characters, and a formula could begin after them.
+    // Some spreadsheets split unquoted cells at these characters, and a formula could begin after them.
     let is_split = cells.iter().any(|cell| cell.as_ref().contains([';', '\t']));
     let style = if is_split { QuoteStyle::NonNumeric } else { QuoteStyle::Necessary };
     let mut writer: Writer<&mut Vec<u8>> =
@@ -109,7 +109,7 @@ mod tests {
     use super::row;
 
     #[test]
-    fn cells_with_other_separators_are_quoted() {
+    fn rows_with_semicolons_or_tabs_are_quoted() {
         let mut chunk = Vec::new();
         for cells in [["5", "x;=1+1", "a"], ["6", "x\t=1+1", "a"], ["7", "x,y", "a"]] {
             row(&mut chunk, cells.into_iter()).unwrap();

@@ -1,4 +1,4 @@
-//! Bodies of writes: their results and errors.
+//! Write bodies: results and errors.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ const GOOD: &str = r#"{"client_affiliate_id":"A-1","affiliate_name":"One"}"#;
 const TAKEN: &str = r#"{"client_affiliate_id":"A-2","affiliate_name":"Taken"}"#;
 
 #[tokio::test]
-async fn a_single_create_returns_its_ids_or_409() {
+async fn single_create_returns_ids_or_409() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let response = gateway.post("/api/affiliates", GOOD).await;
     assert_eq!(response.status, 201);
@@ -25,7 +25,7 @@ async fn a_single_create_returns_its_ids_or_409() {
 }
 
 #[tokio::test]
-async fn a_batch_create_returns_one_result_per_item() {
+async fn batch_create_returns_one_result_per_item() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let response = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{GOOD}]}}"#)).await;
     assert_eq!(response.status, 201);
@@ -42,7 +42,7 @@ async fn a_batch_create_returns_one_result_per_item() {
 }
 
 #[tokio::test]
-async fn every_kind_of_update_returns_its_documented_status() {
+async fn updates_return_documented_statuses() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;
     let response = gateway.put("/api/affiliates/7", r#"{"id":7}"#).await;
@@ -111,7 +111,7 @@ async fn type_and_rule_violations_are_reported_together() {
 }
 
 #[tokio::test]
-async fn violations_beyond_the_status_are_reported() {
+async fn violations_beyond_grpc_status_limit_are_reported() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;
     let body = serde_json::to_string(&json!({ "affiliates": vec![json!({"zip": "1"}); 5000] })).unwrap();
@@ -123,7 +123,7 @@ async fn violations_beyond_the_status_are_reported() {
 }
 
 #[tokio::test]
-async fn ten_thousand_items_are_created_in_one_request() {
+async fn one_request_creates_ten_thousand_items() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let items: Vec<_> = (0..10_000)
         .map(|item| json!({"client_affiliate_id": item.to_string(), "affiliate_name": "N", "notes": "x".repeat(1000)}))

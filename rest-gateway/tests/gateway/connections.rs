@@ -1,4 +1,4 @@
-//! Connections: limits, and a shutdown under load.
+//! Connection limits, and shutdown under load.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -34,17 +34,17 @@ pub(crate) async fn exchange(addr: SocketAddr, request: &[u8]) -> String {
     String::from_utf8(response).unwrap()
 }
 
-/// The time for which the gateway keeps a connection that has sent `sent`.
+/// Sends `sent`, and returns how long the gateway keeps the connection open.
 async fn kept(addr: SocketAddr, sent: &[u8]) -> Duration {
     let started = Instant::now();
     let mut stream = TcpStream::connect(addr).await.unwrap();
     stream.write_all(sent).await.unwrap();
     let mut rest = Vec::new();
-    let _ = timeout(PATIENCE, stream.read_to_end(&mut rest)).await.expect("it is not closed");
+    let _ = timeout(PATIENCE, stream.read_to_end(&mut rest)).await.expect("the gateway did not close the connection");
     started.elapsed()
 }
 
-/// A connection that has received its response.
+/// Returns a connection that has received its response.
 async fn idle_connection(addr: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(addr).await.unwrap();
     stream.write_all(b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
@@ -52,7 +52,7 @@ async fn idle_connection(addr: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Waits until the gateway closes an idle connection. At a shutdown, it closes connections without requests in flight.
+/// Waits until the gateway closes an idle connection. On shutdown, it closes connections without requests in flight.
 async fn closed(mut idle: TcpStream) {
     let mut rest = Vec::new();
     timeout(PATIENCE, idle.read_to_end(&mut rest)).await.unwrap().unwrap();
@@ -80,14 +80,14 @@ async fn connections_above_the_limit_wait() {
     let _second = idle_connection(gateway.addr).await;
     let addr = gateway.addr;
     let mut third = tokio::spawn(async move { exchange(addr, get).await });
-    assert!(timeout(Duration::from_millis(300), &mut third).await.is_err(), "a third connection is served");
+    assert!(timeout(Duration::from_millis(300), &mut third).await.is_err(), "the gateway served a third connection");
     drop(first);
     assert!(third.await.unwrap().starts_with("HTTP/1.1 200 OK"));
 }
 
-/// A response that its client does not read fills the system's buffers.
+/// An unread response fills the system's buffers.
 #[tokio::test]
-async fn connections_that_do_not_read_are_closed() {
+async fn stalled_readers_are_disconnected() {
     let connections = RestConnections { write_timeout: Duration::from_secs(1), ..patient().connections };
     let fake = Fake::listing(&[Step::Records(500); 200]);
     let gateway = Gateway::start(in_process(&fake), Settings { connections, ..patient() }).await;
@@ -97,13 +97,13 @@ async fn connections_that_do_not_read_are_closed() {
     stream.write_all(request.as_bytes()).await.unwrap();
     let started = Instant::now();
     while stream.write_all(b"GET / HTTP/1.1\r\n").await.is_ok() {
-        assert!(started.elapsed() < PATIENCE, "it is not closed");
+        assert!(started.elapsed() < PATIENCE, "the gateway did not close the connection");
         sleep(Duration::from_millis(10)).await;
     }
 }
 
 #[tokio::test]
-async fn silent_cores_time_out_with_504() {
+async fn unresponsive_core_returns_504() {
     let settings = Settings { request_timeout: Duration::from_millis(200), ..Settings::default() };
     let gateway = Gateway::start(in_process(&Fake::default()), settings).await;
     let response = gateway.get("/api/affiliates/504").await;
@@ -112,7 +112,7 @@ async fn silent_cores_time_out_with_504() {
 }
 
 #[tokio::test]
-async fn a_running_gateway_is_live_and_ready() {
+async fn running_gateway_is_live_and_ready() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     for path in ["/livez", "/readyz"] {
         assert_eq!(gateway.bare(Method::GET, path).send().await.unwrap().status(), 200, "{path}");
@@ -120,7 +120,7 @@ async fn a_running_gateway_is_live_and_ready() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_shutdown_under_load_fails_no_accepted_request() {
+async fn shutdown_under_load_drops_no_accepted_requests() {
     let fake = Fake::default();
     let connections = RestConnections { shutdown_delay: Duration::from_secs(3), ..patient().connections };
     let gateway = Gateway::start(in_process(&fake), Settings { connections, ..patient() }).await;
@@ -136,7 +136,7 @@ async fn a_shutdown_under_load_fails_no_accepted_request() {
     for _ in 0..64 {
         let (request, addr, responses) = (Arc::clone(&request), gateway.addr, Arc::clone(&responses));
         clients.push(tokio::spawn(async move {
-            // While the gateway is ready, and for some time afterwards, it accepts connections, and each request gets a response.
+            // While the gateway is ready, and for some time afterward, it accepts connections and responds to every request.
             while exchange(addr, b"GET /readyz HTTP/1.1\r\nhost: a\r\n\r\n").await.starts_with("HTTP/1.1 200 OK") {
                 let mut stream = TcpStream::connect(addr).await.unwrap();
                 loop {
@@ -163,7 +163,7 @@ async fn a_shutdown_under_load_fails_no_accepted_request() {
 }
 
 #[tokio::test]
-async fn a_shutdown_finishes_http2_requests() {
+async fn shutdown_finishes_http2_requests() {
     let fake = Fake::listing(&[Step::Records(5), Step::Fail]);
     let gateway = Gateway::with_core(&fake).await;
     let stream = TcpStream::connect(gateway.addr).await.unwrap();
@@ -208,7 +208,7 @@ async fn shutdown_finishes_open_lists() {
 }
 
 #[tokio::test]
-async fn a_shutdown_ends_a_watch() {
+async fn shutdown_ends_watches() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let request = gateway.request(Method::GET, "/api/changes").header("Accept", "text/event-stream");
     let mut response = request.send().await.unwrap();
@@ -222,7 +222,7 @@ async fn a_shutdown_ends_a_watch() {
 }
 
 #[tokio::test]
-async fn the_grace_period_is_bounded() {
+async fn shutdown_aborts_requests_after_grace_period() {
     let connections = RestConnections { shutdown_grace: Duration::from_millis(300), ..patient().connections };
     let settings = Settings { connections, request_timeout: 10 * PATIENCE, ..Settings::default() };
     let fake = Fake::default();

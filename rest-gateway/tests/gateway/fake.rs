@@ -1,4 +1,4 @@
-//! A fake core whose responses depend on the IDs and names in the request, and which records its calls.
+//! A fake core that records its calls. Its responses depend on the IDs and names in the request.
 
 use std::{
     sync::{
@@ -17,18 +17,18 @@ use tokio::sync::Notify;
 use tonic::{Request, Response, Status, metadata::MetadataMap, service::Routes};
 use tonic_health::server::HealthReporter;
 
-/// The next step of a list.
+/// A step of a streamed list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     /// A message with this number of records.
     Records(i64),
-    /// An error, once it is released.
+    /// An error, after [`Fake::release`].
     Fail,
-    /// No further message and no end.
+    /// No further messages, and no end of the stream.
     Hang,
 }
 
-/// The core.
+/// The fake core.
 #[derive(Clone, Default)]
 pub(crate) struct Fake(pub(crate) Arc<State>);
 
@@ -40,15 +40,15 @@ pub(crate) struct State {
     pub(crate) metadata: Mutex<MetadataMap>,
     pub(crate) limited: AtomicBool,
     pub(crate) list: Mutex<Vec<Step>>,
-    /// The core receives the next write, and never responds.
+    /// If set, the core receives the next write, but never responds.
     pub(crate) hangs: AtomicBool,
-    /// Number of read list messages.
+    /// Number of list messages that were read.
     pub(crate) messages_read: Mutex<usize>,
-    /// Number of batches of reads.
+    /// Number of read batches.
     pub(crate) batches: AtomicUsize,
 }
 
-/// A record with a usual amount of text.
+/// Returns a record with a typical amount of text.
 pub(crate) fn affiliate(id: i64) -> Affiliate {
     let etag = "1".to_owned();
     Affiliate { id, client_id: 7, notes: Some("n".repeat(200)), country: Some(840), etag, ..Affiliate::default() }
@@ -61,7 +61,7 @@ impl Fake {
         fake
     }
 
-    /// Exceeds the rate limit.
+    /// Makes every call exceed the rate limit.
     pub(crate) fn limit(&self) {
         self.0.limited.store(true, Ordering::Relaxed);
     }
@@ -76,12 +76,12 @@ impl Fake {
         self.0.released.notify_one();
     }
 
-    /// Waits until it is released.
+    /// Waits for [`Self::release`].
     pub(crate) async fn wait(&self) {
         self.0.released.notified().await;
     }
 
-    /// The operations that were called since the last call of this function.
+    /// Returns the operations called since the last call of this function.
     pub(crate) fn calls(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.0.calls.lock().unwrap())
     }
@@ -91,12 +91,12 @@ impl Fake {
         metadata.get(name).map(|value| value.to_str().unwrap().to_owned())
     }
 
-    /// Every service, as the core serves it.
+    /// Returns all services, as the core serves them.
     pub(crate) fn routes(&self) -> Routes {
         self.routes_with_health().1
     }
 
-    /// The same, and the health service.
+    /// Like [`Self::routes`], and returns a reporter for the health service.
     pub(crate) fn routes_with_health(&self) -> (HealthReporter, Routes) {
         const MAX_MESSAGE: usize = 1 << 30;
         let (reporter, health) = tonic_health::server::health_reporter();
@@ -128,7 +128,7 @@ impl Fake {
         Ok(message)
     }
 
-    /// Enters a write, as [`Self::enter_checked`].
+    /// Like [`Self::enter_checked`], for a write.
     pub(crate) async fn write<M: Check>(&self, name: &'static str, request: Request<M>) -> Result<M, Status> {
         let message = self.enter_checked(name, request)?;
         if self.0.hangs.swap(false, Ordering::Relaxed) {
@@ -137,14 +137,14 @@ impl Fake {
         Ok(message)
     }
 
-    /// As [`Self::enter`], and runs the rules.
+    /// Like [`Self::enter`], and checks the rules.
     pub(crate) fn enter_checked<M: Check>(&self, name: &'static str, request: Request<M>) -> Result<M, Status> {
         let message = self.enter(name, request)?;
         let violations = rules::check(&message);
         if violations.is_empty() { Ok(message) } else { Err(failure(Error::invalid(violations))) }
     }
 
-    /// The affiliate with this ID, or the error that the ID represents.
+    /// Returns the affiliate with this ID, or the error that the ID represents.
     pub(crate) async fn affiliate(&self, id: i64) -> Result<Affiliate, Status> {
         match id {
             202 => {

@@ -23,7 +23,7 @@ use tonic::{Request, Response, Status, async_trait};
 
 use crate::fake::{Fake, Step, affiliate, failure, success};
 
-/// An affiliate name that every company has.
+/// An affiliate name that is taken in every company.
 const TAKEN: &str = "Taken";
 
 fn is_taken(input: &AffiliateInput) -> bool {
@@ -248,7 +248,7 @@ impl ErasureServiceStubs for Fake {}
 
 #[async_trait]
 impl ChangeServiceStubs for Fake {
-    /// One message and no end.
+    /// Sends one message, and never ends.
     async fn watch_changes(
         &self,
         request: Request<v1::WatchChangesRequest>,
@@ -270,7 +270,7 @@ impl WebhookServiceStubs for Fake {}
 impl ReadService for Fake {
     type BatchReadStream = BoxStream<v1::BatchReadResponse>;
 
-    /// Makes each read separately, as the core does for reads that wait for different things.
+    /// Performs each read separately, as the core does for reads that wait for different things.
     async fn batch_read(
         &self,
         request: Request<v1::BatchReadRequest>,

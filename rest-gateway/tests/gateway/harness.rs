@@ -14,7 +14,7 @@ use crate::fake::Fake;
 /// Maximum wait on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Settings with timeouts that exceed every wait of a test.
+/// Returns settings with timeouts longer than any wait in a test.
 pub(crate) fn patient() -> Settings {
     let long = 10 * PATIENCE;
     let connections = RestConnections {
@@ -36,7 +36,7 @@ pub(crate) struct Gateway {
     pub(crate) served: JoinHandle<std::io::Result<()>>,
 }
 
-/// The core in the same process.
+/// Returns clients for a core in the same process.
 pub(crate) fn in_process(fake: &Fake) -> Clients {
     let (reporter, _) = tonic_health::server::health_reporter();
     let service = Arc::new(fake.clone());
@@ -76,7 +76,7 @@ impl Gateway {
         Self { addr, token, client, shutdown, served }
     }
 
-    /// A request without a token.
+    /// Returns a request without a token.
     pub(crate) fn bare(&self, method: Method, path: &str) -> RequestBuilder {
         self.client.with_token(None).request_to(method.as_str(), path)
     }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn every_body_gets_a_documented_response() {
+async fn hostile_bodies_get_documented_responses() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let brackets = "[".repeat(200_000);
     let braces = r#"{"affiliates":"#.repeat(200_000);
@@ -58,7 +58,7 @@ async fn oversized_bodies_are_rejected() {
     assert_eq!(announced.header("x-ratelimit-limit"), Some("1000"));
     assert_eq!(fake.calls(), ["check_access"]);
 
-    // Without a length, chunk by chunk.
+    // Chunked, without a length.
     let mut request =
         b"POST /api/urls HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\nauthorization: Bearer ".to_vec();
     request.extend_from_slice(gateway.token.as_bytes());
@@ -70,16 +70,16 @@ async fn oversized_bodies_are_rejected() {
     let response = crate::connections::exchange(gateway.addr, &request).await;
     assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
 
-    // Few bytes that need much memory as messages.
+    // A small body that needs a lot of memory once decoded.
     let response = gateway.post("/api/affiliates", format!(r#"{{"affiliates":[{}{{}}]}}"#, "{},".repeat(90_000))).await;
     assert_eq!(response.status, 413);
     let fits = format!(r#"{{"urls":[{{"url":"http://a/"}}]}}{}"#, " ".repeat((1 << 20) - 100));
     assert_eq!(gateway.post("/api/urls", fits).await.status, 201);
 }
 
-/// A client that gets 429 sends the same body again, forever.
+/// After 429, a client would resend the same body forever.
 #[tokio::test]
-async fn bodies_that_never_fit_are_not_retried() {
+async fn oversized_batches_get_permanent_errors() {
     let settings = Settings { body_memory: 32 << 20, ..Settings::default() };
     let gateway = Gateway::start(in_process(&Fake::default()), settings).await;
     for (method, path, list) in [
@@ -97,7 +97,7 @@ async fn bodies_that_never_fit_are_not_retried() {
             assert_eq!(response.header("retry-after"), None);
         }
     }
-    // As many items as are allowed, which need more memory than the company may ever have.
+    // The maximum number of items needs more memory than the company can ever have.
     let body = format!(r#"{{"affiliates":[{{}}{}]}}"#, ",{}".repeat(99_999));
     let response = gateway.post("/api/affiliates", body).await;
     assert_eq!((response.status, response.header("retry-after")), (413, None), "{}", response.text);
@@ -113,14 +113,14 @@ async fn latin_1_bodies_get_a_utf8_error() {
 }
 
 #[tokio::test]
-async fn large_unauthenticated_bodies_get_a_response() {
+async fn large_unauthenticated_bodies_get_401() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let request = gateway.bare(Method::POST, "/api/urls").body(vec![b' '; 20 << 20]);
     assert_eq!(RestResponse::of(request).await.status, 401);
 }
 
 #[tokio::test]
-async fn missing_bodies_time_out_with_504() {
+async fn incomplete_bodies_time_out_with_504() {
     let settings = Settings { body_timeout: Duration::from_millis(200), ..Settings::default() };
     let gateway = Gateway::start(in_process(&Fake::default()), settings).await;
     let request = format!(
@@ -131,7 +131,7 @@ async fn missing_bodies_time_out_with_504() {
     assert!(response.starts_with("HTTP/1.1 504 "), "{response}");
 }
 
-/// Begins a request with an announced body that never ends. Returns once the gateway has reserved its memory.
+/// Starts a request whose announced body never arrives. Returns once the gateway has reserved memory for it.
 async fn unfinished_body(gateway: &Gateway, company: i64, bytes: usize) -> tokio::net::TcpStream {
     let token = test_support::token(company);
     let request = format!(
@@ -140,7 +140,7 @@ async fn unfinished_body(gateway: &Gateway, company: i64, bytes: usize) -> tokio
     );
     let mut stream = tokio::net::TcpStream::connect(gateway.addr).await.unwrap();
     tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.unwrap();
-    // The gateway asks for the body once it has read this.
+    // The gateway asks for the body after it reserves the memory.
     let mut response = [0; 12];
     tokio::io::AsyncReadExt::read_exact(&mut stream, &mut response).await.unwrap();
     assert_eq!(&response, b"HTTP/1.1 100");
@@ -157,7 +157,7 @@ async fn bodies_share_one_memory_limit() {
         RestResponse::of(client.request_to("POST", "/api/urls").body(body())).await
     };
     let first = unfinished_body(&gateway, 7, 400_000).await;
-    // A company can reserve half of it.
+    // A company can reserve half of the memory.
     let response = post(7).await;
     assert_eq!((response.status, response.header("retry-after")), (429, Some("1")), "{}", response.text);
     // Another company can reserve half of the rest.
@@ -170,7 +170,7 @@ async fn bodies_share_one_memory_limit() {
 }
 
 #[tokio::test]
-async fn too_long_lists_are_rejected_by_name() {
+async fn oversized_lists_are_rejected_by_name() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     for (path, list) in [("/api/affiliates", "affiliates"), ("/api/urls", "urls")] {
         for element in ["{}", "5", r#"{"url":"http://a/"}"#] {
@@ -184,10 +184,10 @@ async fn too_long_lists_are_rejected_by_name() {
 }
 
 #[tokio::test]
-async fn ten_thousand_violations_are_named() {
+async fn first_ten_thousand_violations_are_reported() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;
-    // Each element lacks two fields. Every second one has a field of the wrong type, which the gateway must find.
+    // Empty elements lack two fields. In the second round, every other element has wrong types, which the gateway must find.
     let elements = [r"{}", r#"{"city":5,"affiliate_name":7}"#];
     for elements in [[elements[0], elements[0]], elements] {
         let body = format!(r#"{{"affiliates":[{}]}}"#, elements.repeat(20_000).join(","));
@@ -205,7 +205,7 @@ async fn ten_thousand_violations_are_named() {
 }
 
 #[tokio::test]
-async fn a_byte_order_mark_is_tolerated() {
+async fn leading_byte_order_mark_is_ignored() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let body = b"\xef\xbb\xbf{\"urls\":[{\"url\":\"http://a/\"}]}";
     assert_eq!(gateway.post("/api/urls", body.to_vec()).await.status, 201);
@@ -214,7 +214,7 @@ async fn a_byte_order_mark_is_tolerated() {
 }
 
 #[tokio::test]
-async fn request_heads_need_one_host() {
+async fn requests_need_one_host_and_valid_expect() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let get = async |headers: &str| {
         let request =

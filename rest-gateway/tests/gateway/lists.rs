@@ -1,4 +1,4 @@
-//! The streamed list.
+//! Streamed lists.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_list_is_one_envelope() {
+async fn list_streams_as_one_envelope() {
     let fake = Fake::listing(&[Step::Records(2), Step::Records(0), Step::Records(3)]);
     let gateway = Gateway::with_core(&fake).await;
     let response = gateway.get("/api/affiliates").await;
@@ -24,12 +24,12 @@ async fn a_list_is_one_envelope() {
     );
     let ids: Vec<_> = response.json()["data"].as_array().unwrap().iter().map(|it| it["id"].as_i64().unwrap()).collect();
     assert_eq!(ids, [1, 2, 3, 4, 5]);
-    // The core's deadline is the maximum time of a list.
+    // The core gets the timeout of a list as its deadline.
     assert_eq!(fake.metadata("grpc-timeout").as_deref(), Some("600000m"));
 }
 
 #[tokio::test]
-async fn an_empty_list_has_an_empty_array() {
+async fn empty_list_returns_an_empty_array() {
     for steps in [&[][..], &[Step::Records(0)]] {
         let gateway = Gateway::with_core(&Fake::listing(steps)).await;
         let expected = r#"{"code":"1026","status":"ok","detail":{"msg":"Affiliates found"},"data":[]}"#;
@@ -38,7 +38,7 @@ async fn an_empty_list_has_an_empty_array() {
 }
 
 #[tokio::test]
-async fn early_stream_failures_have_their_own_status() {
+async fn early_stream_failure_returns_its_status() {
     let fake = Fake::listing(&[Step::Fail]);
     let gateway = Gateway::with_core(&fake).await;
     fake.release();
@@ -48,13 +48,13 @@ async fn early_stream_failures_have_their_own_status() {
 }
 
 #[tokio::test]
-async fn a_failure_in_mid_stream_aborts_the_transfer() {
+async fn mid_stream_failure_aborts_the_transfer() {
     for accept in ["application/json", "application/x-ndjson", "text/csv"] {
-        is_aborted(accept).await;
+        assert_aborted(accept).await;
     }
 }
 
-async fn is_aborted(accept: &str) {
+async fn assert_aborted(accept: &str) {
     let fake = Fake::listing(&[Step::Records(5), Step::Records(5), Step::Fail]);
     let gateway = Gateway::with_core(&fake).await;
     let request = gateway.request(Method::GET, "/api/affiliates").header("accept", accept);
@@ -66,7 +66,7 @@ async fn is_aborted(accept: &str) {
     let failure = loop {
         match response.chunk().await {
             Ok(Some(chunk)) => received.extend_from_slice(&chunk),
-            Ok(None) => panic!("the transfer ended as if it were whole"),
+            Ok(None) => panic!("the transfer ended as if the list were complete"),
             Err(error) => break error,
         }
     };
@@ -75,7 +75,7 @@ async fn is_aborted(accept: &str) {
 }
 
 #[tokio::test]
-async fn connections_sending_a_list_are_not_idle() {
+async fn streaming_connections_do_not_idle_out() {
     let fake = Fake::listing(&[Step::Records(5), Step::Hang]);
     let list_timeout = Duration::from_secs(3);
     let idle = list_timeout / 6;
@@ -89,7 +89,7 @@ async fn connections_sending_a_list_are_not_idle() {
 }
 
 #[tokio::test]
-async fn a_list_has_a_bounded_time() {
+async fn hanging_lists_time_out() {
     let fake = Fake::listing(&[Step::Records(5), Step::Hang]);
     let settings = Settings { list_timeout: Duration::from_secs(2), ..Settings::default() };
     let gateway = Gateway::start(in_process(&fake), settings).await;
@@ -97,8 +97,9 @@ async fn a_list_has_a_bounded_time() {
     assert!(response.text().await.is_err());
 }
 
-/// The number of messages that the gateway reads while the client reads nothing. All tasks run on this thread, so they are blocked if
-/// nothing changes in many rounds.
+/// Returns how many messages the gateway reads while the client reads nothing.
+///
+/// All tasks run on this thread, so they are blocked if nothing changes for many rounds.
 async fn messages_read_without_reader(fake: &Fake) -> usize {
     let (mut read, mut rounds) = (0, 0);
     while rounds < 10_000 {
@@ -111,14 +112,14 @@ async fn messages_read_without_reader(fake: &Fake) -> usize {
 }
 
 #[tokio::test]
-async fn unread_responses_slow_the_core() {
+async fn unread_responses_apply_backpressure() {
     let steps = vec![Step::Records(200); 300];
     let fake = Fake::listing(&steps);
     let gateway = Gateway::with_core(&fake).await;
     let mut response = gateway.request(Method::GET, "/api/affiliates").send().await.unwrap();
     response.chunk().await.unwrap();
     let read = messages_read_without_reader(&fake).await;
-    assert!(read < 100, "{read} messages of 300 were read for a client that reads nothing");
+    assert!(read < 100, "{read} of 300 messages were read for a client that reads nothing");
     let mut length = 0;
     while let Some(chunk) = response.chunk().await.unwrap() {
         length += chunk.len();

@@ -20,7 +20,7 @@ const OPERATIONS: &[(Method, &str)] = &[
 ];
 
 #[tokio::test]
-async fn the_token_is_checked_before_anything_else() {
+async fn token_is_checked_first() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;
     let expired = token_with_scope(7, None, -1);
@@ -61,7 +61,7 @@ async fn rate_limit_precedes_violations() {
 }
 
 #[tokio::test]
-async fn gateway_refusals_cost_one_access_check() {
+async fn gateway_rejections_cost_one_access_check() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;
     for (path, status, calls) in [
@@ -89,7 +89,7 @@ async fn gateway_refusals_cost_one_access_check() {
 }
 
 #[tokio::test]
-async fn head_needs_the_scope_of_get() {
+async fn head_requires_same_scope_as_get() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;
     let token = token_with_scope(7, None, 300);

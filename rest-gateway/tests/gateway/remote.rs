@@ -1,4 +1,4 @@
-//! A core behind a socket.
+//! Remote cores.
 
 use std::{net::SocketAddr, sync::atomic::Ordering, time::Duration};
 
@@ -56,9 +56,9 @@ async fn serve(routes: Routes) -> SocketAddr {
     address
 }
 
-/// The core may have made the write, so the partner decides whether to repeat it. This applies to every operation and size.
+/// The core could have committed the write, so the partner decides whether to retry. This applies to every operation and size.
 #[tokio::test]
-async fn broken_connections_never_resend_writes() {
+async fn writes_are_not_resent_after_connection_loss() {
     let fake = Fake::default();
     let proxy = Proxy::tcp(serve(fake.routes()).await).await;
     let settings = Settings::default();
@@ -116,9 +116,9 @@ async fn concurrent_reads_share_a_batch() {
     assert_eq!((gateway.get("/api/affiliates/7").await.status, batches()), (200, 2));
 }
 
-/// All connections to a core close at the same time. The gateway notices it only when it uses them.
+/// All connections to a core close at the same time. The gateway notices only when it uses them.
 #[tokio::test]
-async fn a_read_skips_dead_connections() {
+async fn reads_skip_dead_connections() {
     let fake = Fake::default();
     let proxy = Proxy::tcp(serve(fake.routes()).await).await;
     let settings = Settings { core_connections: 4, ..Settings::default() };
@@ -154,7 +154,7 @@ async fn lists_lost_before_the_first_record_are_retried() {
     assert_eq!(fake.calls(), ["list_affiliates"; 3]);
 }
 
-/// It is connected and responds to every call, but reports that it does not serve.
+/// The second core responds to every call, but reports that it does not serve.
 #[tokio::test]
 async fn unhealthy_cores_get_no_calls() {
     let fakes = [Fake::default(), Fake::default()];
@@ -164,7 +164,7 @@ async fn unhealthy_cores_get_no_calls() {
     let urls = format!("http://{},http://{}", serve(first).await, serve(second).await);
     let settings = Settings::default();
     let gateway = Gateway::start(remote(&urls, &settings).unwrap(), settings).await;
-    // The number of calls that the second core gets.
+    // Returns the number of calls that the second core gets.
     let calls = async || {
         let body = json!({"client_affiliate_id": "C", "affiliate_name": "N"}).to_string();
         for _ in 0..10 {
@@ -181,10 +181,10 @@ async fn unhealthy_cores_get_no_calls() {
             sleep(Duration::from_millis(10)).await;
         }
     };
-    until("it gets calls still", |calls| calls == 0).await;
+    until("the unhealthy core still gets calls", |calls| calls == 0).await;
     assert_eq!([calls().await, calls().await], [0, 0]);
     health.set_service_status("", ServingStatus::Serving).await;
-    until("it gets no calls again", |calls| calls > 0).await;
+    until("the recovered core gets no calls", |calls| calls > 0).await;
     health.set_service_status("", ServingStatus::NotServing).await;
-    until("it gets calls again", |calls| calls == 0).await;
+    until("the unhealthy core gets calls again", |calls| calls == 0).await;
 }

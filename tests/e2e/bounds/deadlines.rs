@@ -1,4 +1,4 @@
-//! Deadlines of streams, set by the caller and by the service.
+//! Stream deadlines, set by the caller and by the service.
 
 use std::time::{Duration, Instant};
 
@@ -12,11 +12,11 @@ use test_support::{GrpcClients, LockedTable, Options, TestService, new_company, 
 use tokio::time::timeout;
 use tonic::{Code, Request, Response, Status, Streaming};
 
-/// More bytes than the windows of a client that does not read.
+/// Number of records, enough to fill a slow client's flow-control windows.
 const RECORDS: i64 = 4000;
-/// The caller's deadline.
+/// The caller's initial deadline.
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// The latest end of a stream on a busy machine. Without the deadline, it would take minutes.
+/// Maximum duration of a stream on a busy machine. Without the deadline, the stream would take minutes.
 const LONGEST: Duration = Duration::from_mins(1);
 
 fn with_timeout<T>(message: T, deadline: Duration) -> Request<T> {
@@ -25,7 +25,7 @@ fn with_timeout<T>(message: T, deadline: Duration) -> Request<T> {
     request
 }
 
-/// Reads slowly until the deadline, then the rest. Returns the records, and the end of the stream.
+/// Reads slowly past the deadline, then reads the rest. Returns the number of records and the final status.
 async fn read_slowly<M>(
     opened: Result<Response<Streaming<M>>, Status>,
     count: fn(&M) -> usize,
@@ -40,7 +40,7 @@ async fn read_slowly<M>(
         if started.elapsed() < deadline * 2 {
             tokio::time::sleep(deadline / 10).await;
         }
-        match timeout(LONGEST, messages.message()).await.expect("the stream has no end") {
+        match timeout(LONGEST, messages.message()).await.expect("the stream did not end") {
             Ok(Some(message)) => records += count(&message),
             Ok(None) => return (records, None),
             Err(status) => return (records, Some(status)),
@@ -49,7 +49,7 @@ async fn read_slowly<M>(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slow_reader_gets_a_deadline_error() {
+async fn slow_readers_get_deadline_exceeded() {
     let service = TestService::start().await;
     let company = new_company();
     let statements = format!(
@@ -63,7 +63,7 @@ async fn a_slow_reader_gets_a_deadline_error() {
     );
     sqlx::raw_sql(AssertSqlSafe(statements)).execute(&service.pool).await.unwrap();
     let grpc = &mut GrpcClients::connect(service.grpc, &token_with_scope(company, Some(SCOPE_MONITOR), 3600)).await;
-    // The first records must arrive before the deadline, so a busy machine needs a later one.
+    // If no records arrive before the deadline, the test doubles the deadline.
     let mut deadline = TIMEOUT;
     loop {
         let affiliates =
@@ -77,20 +77,20 @@ async fn a_slow_reader_gets_a_deadline_error() {
         );
         let ended = [ended.0, ended.1, ended.2];
         for (records, status) in &ended {
-            assert_eq!(status.as_ref().expect("the stream looks complete").code(), Code::DeadlineExceeded);
+            assert_eq!(status.as_ref().expect("the stream ended without an error").code(), Code::DeadlineExceeded);
             assert!(*records < RECORDS as usize, "{records}");
         }
         if ended.iter().all(|(records, _)| *records > 0) {
             break;
         }
         deadline *= 2;
-        assert!(deadline < LONGEST, "no records arrive before the deadline");
+        assert!(deadline < LONGEST, "no records arrived before the deadline");
     }
 }
 
-/// The stream has the deadline of the caller, and each chunk has the deadline of a call.
+/// The caller's deadline limits the stream. The call timeout limits each chunk.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stream_of_observations_has_deadlines() {
+async fn observation_streams_enforce_both_deadlines() {
     let service = TestService::with(Options { call_timeout: TIMEOUT * 2, ..Options::default() }).await;
     let company = new_company();
     let grpc = &mut GrpcClients::connect(service.grpc, &token_with_scope(company, Some(SCOPE_MONITOR), 3600)).await;
@@ -100,7 +100,7 @@ async fn a_stream_of_observations_has_deadlines() {
             ..UrlObservation::default()
         }],
     };
-    // The first chunk must be saved before the deadline, so a busy machine needs a later one.
+    // If the first chunk is not saved before the deadline, the test doubles the deadline.
     let mut deadline = TIMEOUT;
     loop {
         let mut silent = Request::new(stream::iter([chunk(1)]).chain(stream::pending()));
@@ -110,10 +110,10 @@ async fn a_stream_of_observations_has_deadlines() {
             let mut results = opened?;
             results.message().await.map(|saved| (saved, results))
         };
-        match timeout(deadline + LONGEST, first).await.expect("the stream has no end") {
+        match timeout(deadline + LONGEST, first).await.expect("the stream did not end") {
             Ok((saved, mut results)) => {
                 assert_eq!(saved.unwrap().results.len(), 1);
-                let end = timeout(deadline + LONGEST, results.message()).await.expect("the stream has no end");
+                let end = timeout(deadline + LONGEST, results.message()).await.expect("the stream did not end");
                 assert_eq!(end.unwrap_err().code(), Code::DeadlineExceeded);
                 break;
             }
@@ -122,14 +122,14 @@ async fn a_stream_of_observations_has_deadlines() {
         deadline *= 2;
     }
 
-    // A chunk that waits for a lock.
+    // The first chunk waits for a lock.
     let mut locked = LockedTable::new(&service.pool, "compliance_urls", "share row exclusive").await;
     let chunks = stream::iter([chunk(2), chunk(3)]).chain(stream::pending());
     let mut results = grpc.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
-    let end = timeout(LONGEST, results.message()).await.expect("the chunk has no deadline");
+    let end = timeout(LONGEST, results.message()).await.expect("the chunk did not time out");
     assert_eq!(end.unwrap_err().code(), Code::DeadlineExceeded);
-    // The core cancels its statement. If the lock were released before, the chunk could still be saved. A repeated chunk would soon wait
-    // again.
+    // The core cancels its statement. If the test released the lock earlier, the core could still save the chunk. A retried chunk would
+    // soon wait again.
     let ended = async {
         let mut without = 0;
         while without < 20 {
@@ -137,9 +137,9 @@ async fn a_stream_of_observations_has_deadlines() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(LONGEST, ended).await.expect("the chunk waits still");
+    timeout(LONGEST, ended).await.expect("the chunk still waits for the lock");
     locked.release().await;
-    // Nothing is written later.
+    // The core never saves the cancelled chunks.
     let saved = async {
         loop {
             let chunks = stream::iter([chunk(4)]);
@@ -150,7 +150,7 @@ async fn a_stream_of_observations_has_deadlines() {
             }
         }
     };
-    assert_eq!(timeout(LONGEST, saved).await.expect("a chunk is not saved in its time"), 1);
+    assert_eq!(timeout(LONGEST, saved).await.expect("the chunk was not saved in time"), 1);
     let urls = "select substr(url, 19) from compliance_urls where company_id = $1 order by id";
     let urls: Vec<String> = sqlx::query_scalar(urls).bind(company).fetch_all(&service.pool).await.unwrap();
     assert_eq!(urls, ["1", "4"]);

@@ -1,4 +1,4 @@
-//! Documents that a caller requests without a token and does not read.
+//! Documents that callers request without a token and do not read.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -10,10 +10,10 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use test_support::{TestService, new_company};
 use tokio::{net::TcpStream, time::timeout};
 
-/// More requests than a connection may have in flight.
+/// Number of requests, more than a connection allows in flight.
 const DOCUMENTS: usize = 200;
 
-/// Requests documents on one connection without reading them, and returns their responses.
+/// Requests documents on one connection and returns the unread responses.
 async fn ask(address: SocketAddr, path: &str, accepted: &str) -> Vec<http::Response<Incoming>> {
     let stream = TcpStream::connect(address).await.unwrap();
     let mut http2 = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
@@ -27,10 +27,10 @@ async fn ask(address: SocketAddr, path: &str, accepted: &str) -> Vec<http::Respo
     join_all(responses).await
 }
 
-/// Such requests do not affect callers with a token.
+/// Unread documents do not affect callers with a token.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn documents_that_nobody_reads() {
+async fn unread_documents_do_not_affect_other_callers() {
     let service = TestService::start().await;
     let companies = [new_company(), new_company()];
     for address in [service.rest, service.rest_remote] {

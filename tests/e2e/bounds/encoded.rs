@@ -1,4 +1,4 @@
-//! Small messages that would decode to large ones are rejected before they are decoded.
+//! Messages that are small on the wire but large in memory. The core rejects them before decoding.
 
 use std::net::SocketAddr;
 
@@ -12,7 +12,7 @@ use tonic::{Code, Status};
 pub(super) const ADD_URLS: &str = "/compliance.v1.ComplianceUrlService/AddComplianceUrls";
 pub(super) const CREATE: &str = "/compliance.v1.AffiliateService/BatchCreateAffiliates";
 
-/// Sends encoded bytes as a message, and returns the status of the call.
+/// Sends an encoded message and returns the call's status.
 pub(super) async fn send(address: SocketAddr, path: &str, token: &str, message: Vec<u8>) -> Result<(), Status> {
     let mut body = vec![0];
     body.extend_from_slice(&(message.len() as u32).to_be_bytes());
@@ -20,7 +20,7 @@ pub(super) async fn send(address: SocketAddr, path: &str, token: &str, message: 
     send_body(address, path, token, body).await
 }
 
-/// Sends the body of a call.
+/// Sends a raw body and returns the call's status.
 async fn send_body(address: SocketAddr, path: &str, token: &str, body: Vec<u8>) -> Result<(), Status> {
     let stream = TcpStream::connect(address).await.unwrap();
     let http2 = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
@@ -44,13 +44,13 @@ async fn send_body(address: SocketAddr, path: &str, token: &str, body: Vec<u8>) 
     if status.code() == Code::Ok { Ok(()) } else { Err(status) }
 }
 
-/// Encodes this number of empty elements.
+/// Encodes a list of `items` empty elements.
 pub(super) fn empty_items(items: usize) -> Vec<u8> {
     [0x0a, 0].repeat(items)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn too_many_items() {
+async fn lists_with_too_many_items_are_rejected() {
     let service = TestService::start().await;
     let token = token(new_company());
     for (path, field) in [(ADD_URLS, "urls"), (CREATE, "affiliates")] {
@@ -61,7 +61,7 @@ async fn too_many_items() {
         assert_eq!(violations, [field]);
         assert_eq!(status.message(), format!("The {field} field must not have more than 100000 items."));
     }
-    // The same limit and message for JSON.
+    // JSON requests have the same limit and message.
     let rest = service.rest(new_company());
     let body = format!(r#"{{"urls":[{}{{}}]}}"#, "{},".repeat(100_000));
     let message = rest.post("/urls", body).await.with_status(422)["message"].clone();
@@ -73,7 +73,7 @@ async fn malformed_messages_are_rejected() {
     let service = TestService::start().await;
     let token = token(new_company());
     let get = "/compliance.v1.AffiliateService/GetAffiliate";
-    // A text instead of a number, a length beyond the end, a text that is not UTF-8, an endless number.
+    // A string instead of a number, a length past the end, invalid UTF-8, a truncated varint, and a length past the end of a batch.
     for (path, message) in [
         (get, vec![0x0a, 1, b'x']),
         (ADD_URLS, vec![0x0a, 200, 1]),
@@ -104,11 +104,11 @@ async fn malformed_messages_are_rejected() {
 async fn oversized_messages_are_rejected() {
     let service = TestService::start().await;
     let token = token(new_company());
-    // A length without the bytes.
+    // The length prefix announces 4 GiB, but the body has one byte.
     let announced = [&[0][..], &u32::MAX.to_be_bytes(), b"x"].concat();
     let status = send_body(service.grpc, ADD_URLS, &token, announced).await.unwrap_err();
     assert_eq!((status.code(), reason_of(&status).as_str()), (Code::OutOfRange, "BODY_TOO_LARGE"));
-    // 7 MB that would decode to 180 MB: each mask has a thousand empty paths.
+    // 7 MB that would decode to 180 MB. Each mask has 1,000 empty paths.
     let mask = [&[0x1a, 0xd0, 0x0f][..], &empty_items(1000)].concat();
     let update = [&[0x12, 0xd3, 0x0f][..], &mask].concat().repeat(4000);
     let path = "/compliance.v1.AffiliateService/BatchUpdateAffiliates";
@@ -116,9 +116,9 @@ async fn oversized_messages_are_rejected() {
     assert_eq!(Error::from(&status).reason, Reason::BodyTooLarge);
 }
 
-/// Headers are decoded before a token is verified.
+/// The core decodes a batch before it can verify the tokens.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batches_of_reads() {
+async fn batch_read_limits_apply_without_valid_tokens() {
     let service = TestService::start().await;
     let path = "/compliance.v1.ReadService/BatchRead";
     let status = send(service.grpc, path, "none", vec![0; 5 << 20]).await.unwrap_err();

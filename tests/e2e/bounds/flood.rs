@@ -1,4 +1,4 @@
-//! Calls of a company while another company floods the service.
+//! Calls by one company while another company floods the service.
 
 use std::{
     sync::{
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use test_support::{RestClient, TestService, new_company};
 use tokio::{task::JoinSet, time::timeout};
 
-/// Concurrent long batches of the flooding company.
+/// Number of concurrent batches of the flooding company.
 const BATCHES: usize = 60;
 const URLS: usize = 1000;
 
@@ -22,11 +22,10 @@ fn urls(writer: usize, count: usize) -> String {
     json!({ "urls": urls }).to_string()
 }
 
-/// The other company is never rejected. Its long batch does not wait for the flood, and its short calls
-/// continue.
+/// The service never rejects the other company's calls. Neither its long batch nor its short calls wait for the flood.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn a_flood_of_batches() {
+async fn batch_floods_do_not_block_other_companies() {
     let service = TestService::start().await;
     for [flood, other] in [
         [service.rest(new_company()), service.rest(new_company())],
@@ -44,7 +43,7 @@ async fn a_flood_of_batches() {
                 answer.status
             });
         }
-        // The other batches wait until the first one ends.
+        // The flood is under way once its first batch has ended.
         let started = async {
             while done.load(Ordering::Relaxed) == 0 {
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -54,10 +53,10 @@ async fn a_flood_of_batches() {
         let before = done.load(Ordering::Relaxed);
         serve(&other, &id).await;
         let after = done.load(Ordering::Relaxed);
-        assert!(after < BATCHES, "the flood was over before the other company was served");
-        println!("{} of {BATCHES} batches of the flood ended while the other company was served", after - before);
-        // At most a few batches of the flood overtake each of its own batches.
-        assert!(after - before < BATCHES / 2, "{} batches of the flood went first", after - before);
+        assert!(after < BATCHES, "the flood ended before the other company was served");
+        println!("{} of {BATCHES} flood batches ended while the other company was served", after - before);
+        // At most a few flood batches overtake each batch of the other company.
+        assert!(after - before < BATCHES / 2, "{} flood batches overtook the other company", after - before);
         while let Some(status) = batches.join_next().await {
             let status = status.unwrap();
             assert!([201, 429].contains(&status), "{status}");
@@ -65,7 +64,7 @@ async fn a_flood_of_batches() {
     }
 }
 
-/// Makes calls of every kind, one after another.
+/// Makes a long batch and short calls, one after another.
 async fn serve(company: &RestClient, id: &Value) {
     company.post("/urls", urls(7777, 500)).await.with_status(201);
     for number in 0..5 {

@@ -1,4 +1,4 @@
-//! Lists that nobody reads.
+//! Lists that clients open but do not read.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -15,17 +15,17 @@ use tonic::{Code, Response, Status, transport::Endpoint};
 const LIST_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum wait for everything else, on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Maximum number of open lists of a company.
+/// Maximum number of open lists per company.
 const MOST: usize = 4;
-/// Number of records of the company: more than fit into the system's buffers.
+/// Number of records in the long list, more than fit in the system's buffers.
 const MANY: i64 = 5000;
 const FEW: i64 = 10;
 
-/// Unread lists count against their company, and end in time.
+/// Unread lists count towards their company's limit and end at their timeout.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn lists_that_nobody_reads() {
-    // The service would close a connection without reads.
+async fn unread_lists_are_limited_and_time_out() {
+    // The default write timeout would close unread connections first.
     let mut settings = Settings { list_timeout: LIST_TIMEOUT, ..Settings::default() };
     settings.connections.write_timeout = 10 * PATIENCE;
     let service = &TestService::with(Options { settings, company_streams: MOST, ..Options::default() }).await;
@@ -35,7 +35,7 @@ async fn lists_that_nobody_reads() {
     );
 }
 
-/// Two companies with tokens. The first one has a long list.
+/// Returns two companies with tokens. The first company has a long list.
 async fn companies(service: &TestService) -> [(i64, String); 2] {
     let tokens = [new_company(), new_company()].map(|company| (company, token(company)));
     for ((company, _), records) in tokens.iter().zip([MANY, FEW]) {
@@ -52,10 +52,10 @@ async fn companies(service: &TestService) -> [(i64, String); 2] {
     tokens
 }
 
-/// The same over gRPC. The client reads the connection, but not the lists.
+/// The client reads the connection but not the lists.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn grpc_lists_that_nobody_reads() {
+async fn unread_grpc_lists_are_limited_and_time_out() {
     let options = Options { list_timeout: LIST_TIMEOUT, company_streams: MOST, ..Options::default() };
     let service = &TestService::with(options).await;
     let [(_, company), (_, other)] = companies(service).await;
@@ -70,7 +70,7 @@ async fn grpc_lists_that_nobody_reads() {
         open.push(list(&company).await.unwrap());
     }
     assert_eq!(list(&company).await.unwrap_err().code(), Code::ResourceExhausted);
-    // Other companies get lists, even on the same connection.
+    // Other companies can open lists, even on the same connection.
     let mut others = list(&other).await.unwrap();
     let mut received = 0;
     while let Some(message) = others.message().await.unwrap() {
@@ -78,15 +78,15 @@ async fn grpc_lists_that_nobody_reads() {
     }
     assert_eq!(received, FEW);
 
-    // Expired lists no longer count, even if nobody has read the error.
+    // Expired lists no longer count, even if the client has not read their error.
     tokio::time::sleep(LIST_TIMEOUT).await;
     let again = async {
-        // Uses another connection, because the service closes connections with unread lists.
+        // Use another connection, because the service closes connections with unread lists.
         while new_list(service, &company).await.is_err() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    assert!(timeout(PATIENCE, again).await.is_ok(), "the lists that ended still count");
+    assert!(timeout(PATIENCE, again).await.is_ok(), "ended lists still count");
     for mut messages in open {
         let ended = async {
             loop {
@@ -96,12 +96,12 @@ async fn grpc_lists_that_nobody_reads() {
                 }
             }
         };
-        let ended = timeout(PATIENCE, ended).await.expect("a list is open after its time");
-        assert!(ended.is_err(), "a list ended as if it were whole");
+        let ended = timeout(PATIENCE, ended).await.expect("a list is still open after its timeout");
+        assert!(ended.is_err(), "a list ended without an error");
     }
 }
 
-/// Opens a list on a new connection, and reads its first message.
+/// Opens a list on a new connection and reads its first message.
 async fn new_list(service: &TestService, token: &str) -> Result<(), Status> {
     let mut grpc = GrpcClients::connect(service.grpc, token).await;
     grpc.affiliates.list_affiliates(ListAffiliatesRequest::default()).await?.into_inner().message().await.map(drop)
@@ -129,7 +129,7 @@ async fn of_one_gateway(service: &TestService, address: SocketAddr, rest: RestCl
     }
     let refused = company.0.get("/affiliates").await;
     assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")), "{}", refused.text);
-    // Other requests of the company and lists of other companies still succeed.
+    // The company's other requests and other companies' lists still succeed.
     assert_eq!(company.0.get("/urls").await.status, 200);
     let list = other.0.get("/affiliates").await.with_status(200);
     assert_eq!(list["data"].as_array().unwrap().len() as i64, FEW);
@@ -139,15 +139,15 @@ async fn of_one_gateway(service: &TestService, address: SocketAddr, rest: RestCl
         let mut received = Vec::new();
         // The buffered part arrives, and then the connection ends in the middle of the list.
         let ended = timeout(PATIENCE, stream.read_to_end(&mut received)).await;
-        assert!(ended.is_ok(), "a list is open after its time");
-        assert!(!received.ends_with(b"\r\n0\r\n\r\n"), "a list ended as if it were whole");
+        assert!(ended.is_ok(), "a list is still open after its timeout");
+        assert!(!received.ends_with(b"\r\n0\r\n\r\n"), "a truncated list looks complete");
     }
     // The company can open lists again.
     let again = async {
-        // Reads only the first record, because the list is long.
+        // Read only the status, because the list is long.
         while company.0.request("GET", "/affiliates").send().await.unwrap().status() != 200 {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    assert!(timeout(PATIENCE, again).await.is_ok(), "the lists that ended still count");
+    assert!(timeout(PATIENCE, again).await.is_ok(), "ended lists still count");
 }

@@ -1,4 +1,4 @@
-//! Memory of the process under requests that try to use much of it.
+//! Process memory under requests that try to exhaust it.
 
 use std::time::{Duration, Instant};
 
@@ -11,14 +11,14 @@ use super::{
     records::{self, add_transcripts},
 };
 
-/// Maximum growth of the process.
+/// Maximum memory growth of the process, in KiB.
 const MOST_KIB: u64 = 512 << 10;
-/// Maximum time of a health check on a busy machine.
+/// Maximum duration of a health check on a busy machine.
 const HEALTH_TIME: Duration = Duration::from_mins(1);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn small_bodies_that_take_much_memory() {
+async fn request_bodies_use_bounded_memory() {
     let database = fresh_database().await;
     let server = ServerProcess::start(&database.url);
     let (company, others) = (new_company(), [new_company(), new_company()]);
@@ -27,7 +27,7 @@ async fn small_bodies_that_take_much_memory() {
     let objects = |list: &str, items: usize| format!(r#"{{"{list}":[{}{{}}]}}"#, "{},".repeat(items - 1)).into_bytes();
     let notes = format!(r#"{{"notes":"{}"}}"#, "x".repeat(3000));
     let notes = format!(r#"{{"affiliates":[{}]}}"#, vec![notes; 6000].join(",")).into_bytes();
-    let clients = [(&rest, "core in process"), (&remote, "core across the network")];
+    let clients = [(&rest, "in-process core"), (&remote, "remote core")];
     for (client, name) in &clients[..if long_tests() { 2 } else { 1 }] {
         for (attack, body) in [
             ("533,000 objects", objects("affiliates", 533_000)),
@@ -38,7 +38,7 @@ async fn small_bodies_that_take_much_memory() {
                 continue;
             }
             measure(&server, &rest, &format!("{name}: {attack}"), 8, async |number| {
-                // The calls are by three companies, whose shares exceed the total.
+                // Three companies make the calls. Together, their shares exceed the total memory.
                 let token = token([company, others[0], others[1]][number % 3]);
                 let answer = client.with_token(Some(token)).post("/affiliates", body.clone()).await;
                 assert!([422, 429, 503].contains(&answer.status), "{}", answer.status);
@@ -64,7 +64,7 @@ async fn small_bodies_that_take_much_memory() {
     }
 }
 
-/// Concurrent reads of records of 4 MiB, one per caller.
+/// Many callers concurrently read 4 MiB records.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn large_records_use_bounded_memory() {
@@ -76,7 +76,7 @@ async fn large_records_use_bounded_memory() {
     let pool = PgPool::connect_with(database.options.clone()).await.unwrap();
     add_transcripts(&pool, company, 20).await;
     let callers = if long_tests() { 200 } else { 60 };
-    for (client, name) in [(&rest, "core in process"), (&remote, "core across the network")] {
+    for (client, name) in [(&rest, "in-process core"), (&remote, "remote core")] {
         let name = format!("{name}: {callers} reads of 4 MiB");
         measure(&server, &rest, &name, callers, async |number| {
             let read = records::read(client, (number % 20 + 1) as i64).await;
@@ -87,7 +87,7 @@ async fn large_records_use_bounded_memory() {
     }
 }
 
-/// Makes concurrent calls and health checks, and checks the growth of the process.
+/// Checks memory growth and health checks during concurrent calls.
 async fn measure(server: &ServerProcess, health: &RestClient, name: &str, calls: usize, call: impl AsyncFn(usize)) {
     server.reset_peak();
     let before = server.peak_memory();

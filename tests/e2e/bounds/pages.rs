@@ -1,4 +1,4 @@
-//! Pages with records of the maximum size.
+//! Pages of maximum-size records.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tonic::Code;
 
 const URLS: usize = 100;
-/// The longest transcript and note.
+/// Maximum lengths of transcripts and notes.
 const TRANSCRIPT: usize = 1_048_576;
 const NOTE: usize = 8192;
 
@@ -27,9 +27,9 @@ pub(super) async fn add_urls(service: &TestService, company: i64, count: usize) 
     query.execute(&service.pool).await.unwrap();
 }
 
-/// The page is complete, even with a low rate limit.
+/// The page is complete, even at a rate limit of one request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_large_page_is_one_request() {
+async fn large_pages_count_as_one_request() {
     let options = Options { rate_limit: "1/m".parse().unwrap(), ..Options::default() };
     let service = TestService::with(options).await;
     for remote in [false, true] {
@@ -44,7 +44,7 @@ async fn a_large_page_is_one_request() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn records_without_memory_for_one_are_refused() {
+async fn batch_gets_without_enough_memory_are_rejected() {
     let service = TestService::with(Options { request_memory: 4 << 20, ..Options::default() }).await;
     let company = new_company();
     add_urls(&service, company, 1).await;
@@ -60,7 +60,7 @@ async fn records_without_memory_for_one_are_refused() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn pages_of_long_transcripts() {
+async fn pages_with_maximum_size_records_are_complete() {
     let service = TestService::start().await;
     let company = new_company();
     add_urls(&service, company, URLS).await;
@@ -80,15 +80,15 @@ async fn pages_of_long_transcripts() {
             .split(r#"{"id":"#)
             .skip(1)
             .map(|record| {
-                assert!(record.len() > TRANSCRIPT + NOTE, "a record of {} bytes", record.len());
+                assert!(record.len() > TRANSCRIPT + NOTE, "a record has only {} bytes", record.len());
                 record.split_once(',').unwrap().0.parse().unwrap()
             })
             .collect();
         assert_eq!(returned, ids);
-        // Each record is readable alone.
+        // Each record can be read alone.
         let alone = rest.get(&format!("/urls/{}", ids[0])).await.with_status(200);
         assert_eq!(alone["data"]["transcription_text"].as_str().unwrap().len(), TRANSCRIPT);
-        // A small page is one response.
+        // A small page fits in one response.
         let page = rest.get("/urls?per_page=2&page=3").await.with_status(200);
         assert_eq!((page["data"].as_array().unwrap().len(), &page["meta"]["total"]), (2, &URLS.into()));
         ids.reverse();
@@ -113,14 +113,14 @@ async fn pages_of_long_transcripts() {
     assert_eq!(streamed, ids);
 }
 
-/// Lengths of transcripts for pages of 100 records above and below 4 MiB.
+/// Transcript lengths that put a page of 100 records above and below 4 MiB.
 const LARGE: i32 = 131_072;
 const SMALL: i32 = 64;
-/// Number of URLs, some disabled, and number of reads of each page.
+/// Number of URLs, some of them disabled, and number of page reads.
 const FLIPPED: i64 = 160;
 const READS: usize = 24;
 
-/// Enables, disables, adds and removes URLs until it is dropped.
+/// Enables, disables, adds and removes URLs until the future is dropped.
 async fn flip(service: &TestService, company: i64, transcript: i32) {
     for round in 0.. {
         let some = "update compliance_urls set disabled = not disabled where company_id = $1 and id % 3 = $2";
@@ -136,9 +136,9 @@ async fn flip(service: &TestService, company: i64, transcript: i32) {
 
 /// A page of enabled URLs is consistent while writers enable, disable, add and remove URLs.
 ///
-/// It has no disabled URL, and its total is exact, in one message or many.
+/// The page has no disabled URLs and an exact total, in one message or many.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_is_one_snapshot() {
+async fn each_page_is_one_snapshot() {
     let service = TestService::start().await;
     let (mut pages, mut wrong) = (0, Vec::new());
     for transcript in [SMALL, LARGE] {
@@ -180,13 +180,13 @@ async fn wait_for_statement(service: &TestService, state: &str) {
     );
     let deadline = Instant::now() + Duration::from_mins(1);
     while !sqlx::query_scalar::<_, bool>(AssertSqlSafe(text.clone())).fetch_one(&service.pool).await.unwrap() {
-        assert!(Instant::now() < deadline, "no statement is in the state {state}");
+        assert!(Instant::now() < deadline, "no statement reached the state {state}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
 /// Starts a gateway that reaches the core through a proxy.
-#[expect(clippy::default_trait_access, reason = "the type is of a crate that these tests do not name")]
+#[expect(clippy::default_trait_access, reason = "the type comes from a crate that these tests do not import")]
 async fn behind(proxy: &Proxy, company: i64) -> RestClient {
     let settings = Settings::default();
     let clients = rest_gateway::remote(&format!("http://{}", proxy.address()), &settings).unwrap();
@@ -197,7 +197,7 @@ async fn behind(proxy: &Proxy, company: i64) -> RestClient {
     RestClient::new(address, Some(token(company)))
 }
 
-/// Reads a response. Returns whether it is complete.
+/// Reads a response and returns whether it is complete.
 async fn is_whole(mut response: reqwest::Response) -> bool {
     loop {
         match response.chunk().await {
@@ -208,10 +208,10 @@ async fn is_whole(mut response: reqwest::Response) -> bool {
     }
 }
 
-/// If a connection breaks before the first record, the page is read again over a new connection.
-/// Later it ends with an error, because the rest would come from another snapshot.
+/// If a connection breaks before the first record, the service reads the page again over a new connection. If it breaks later, the page ends with an
+/// error, because the rest would come from another snapshot.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_whose_connection_is_lost() {
+async fn lost_connections_never_silently_truncate_pages() {
     let service = TestService::start().await;
     let company = new_company();
     add_urls(&service, company, 24).await;
@@ -221,7 +221,7 @@ async fn a_page_whose_connection_is_lost() {
     let end = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()
         and query like '%compliance_urls%' and pid <> pg_backend_pid() and state = 'active'";
 
-    // Both pages are above 4 MiB.
+    // Both pages are larger than 4 MiB.
     for lost in ["between the tiers", "to the database"] {
         let mut lock = service.pool.begin().await.unwrap();
         sqlx::query("lock table compliance_urls in access exclusive mode").execute(&mut *lock).await.unwrap();
@@ -243,21 +243,21 @@ async fn a_page_whose_connection_is_lost() {
     for (lost, rest) in [("in process", service.rest(company)), ("remote", gateway.clone()), ("cut", gateway)] {
         let mut response = rest.request("GET", "/urls").send().await.unwrap();
         assert!(response.chunk().await.unwrap().is_some());
-        // 24 MB, so the statement has rows left.
+        // The page has 24 MB, so the statement still has rows to send.
         wait_for_statement(&service, "state = 'active' and wait_event = 'ClientWrite'").await;
         if lost == "cut" {
             proxy.cut();
         } else {
             sqlx::query(end).execute(&service.pool).await.unwrap();
         }
-        assert!(!is_whole(response).await, "{lost}: the page looks whole");
+        assert!(!is_whole(response).await, "{lost}: the page looks complete");
     }
 }
 
-/// Readers that do not read hold few connections, and do not affect others.
+/// Stalled readers hold few connections and do not affect other callers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn slow_readers_of_large_pages() {
+async fn stalled_page_readers_hold_few_connections() {
     let service = TestService::start().await;
     let (companies, other) = ([new_company(), new_company(), new_company()], new_company());
     for company in companies {
@@ -267,7 +267,7 @@ async fn slow_readers_of_large_pages() {
     let readers = companies.into_iter().flat_map(|company| [company; 4]);
     let readers = readers.map(|company| {
         let rest = service.rest(company);
-        // Waiting pages have no response yet.
+        // Queued pages have no response yet.
         tokio::spawn(async move {
             let response = rest.request("GET", "/urls").send().await;
             std::future::pending::<()>().await;
@@ -287,11 +287,11 @@ async fn slow_readers_of_large_pages() {
         activity()
     );
     let busy: i64 = sqlx::query_scalar(AssertSqlSafe(busy)).fetch_one(&service.pool).await.unwrap();
-    assert!((1..=3).contains(&busy), "{busy} of 16 connections are kept");
+    assert!((1..=3).contains(&busy), "stalled readers hold {busy} of 16 connections");
     for reader in readers {
         reader.abort();
     }
-    // The connections are free again, so another company gets a complete page.
+    // The connections are free again, so the company can read a page.
     let page = service.rest(companies[0]).get("/urls?per_page=10").await.with_status(200);
     assert_eq!(page["data"].as_array().unwrap().len(), 10);
 }

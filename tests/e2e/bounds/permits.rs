@@ -1,4 +1,4 @@
-//! Waiting and unread work holds no permit that others need.
+//! Waiting requests and slow readers hold no permits that other requests need.
 
 use std::{io::Cursor, thread::available_parallelism, time::Duration};
 
@@ -17,11 +17,11 @@ use tokio::{
 use super::pages::add_urls;
 
 const SOON: Duration = Duration::from_mins(1);
-/// Bytes that a slow reader takes at a time: more than a record.
+/// Number of bytes that a slow reader reads at a time, more than a record.
 const LITTLE: usize = 1_300_000;
 const SELDOM: Duration = Duration::from_secs(3);
 
-/// Reads a large page, `little` bytes at a time, or nothing if that is 0.
+/// Reads a large page, `little` bytes at a time, or stalls if `little` is 0.
 async fn read_slowly(rest: RestClient, little: usize) {
     let mut response = rest.request("GET", "/urls").send().await.unwrap();
     assert_eq!(response.status(), 200);
@@ -38,7 +38,7 @@ async fn read_slowly(rest: RestClient, little: usize) {
     }
 }
 
-/// Waits until this number of statements waits for its readers.
+/// Waits until `count` statements wait for their readers.
 async fn wait_for_readers(service: &TestService, count: i64) {
     let waiting = format!(
         "select count(*) from {} where datname = current_database() and state = 'active' and wait_event = 'ClientWrite'",
@@ -46,14 +46,14 @@ async fn wait_for_readers(service: &TestService, count: i64) {
     );
     let deadline = Instant::now() + SOON;
     while sqlx::query_scalar::<_, i64>(AssertSqlSafe(&*waiting)).fetch_one(&service.pool).await.unwrap() < count {
-        assert!(Instant::now() < deadline, "no {count} pages wait for their readers");
+        assert!(Instant::now() < deadline, "fewer than {count} pages wait for their readers");
         sleep(Duration::from_millis(5)).await;
     }
 }
 
 /// A company whose large pages wait for each other can still read small pages.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn waiting_pages_keep_no_permit() {
+async fn waiting_pages_do_not_block_small_pages() {
     let service = TestService::start().await;
     let company = new_company();
     add_urls(&service, company, 40).await;
@@ -65,27 +65,27 @@ async fn waiting_pages_keep_no_permit() {
         tokio::spawn(async move { rest.get("/urls").await.status })
     });
     let mut waiting = select_all(waiting);
-    // At the same time, because a stalled reader keeps its permit for 30 seconds.
+    // Read the small pages concurrently. After 30 seconds, a stalled reader loses its permit.
     let small = join_all((0..40).map(|_| async { assert_eq!(rest.get("/urls?per_page=1").await.status, 200) }));
     tokio::select! {
         _ = small => {}
-        (ended, ..) = &mut waiting => panic!("a large page has ended before a small one: {ended:?}"),
+        (ended, ..) = &mut waiting => panic!("a large page ended before the small pages: {ended:?}"),
     }
     for reader in readers {
         reader.abort();
     }
 }
 
-/// Slow readers of large pages make room for others.
+/// Slow readers of large pages yield their permits to other companies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slow_readers_make_room() {
+async fn slow_readers_yield_to_other_companies() {
     let service = TestService::start().await;
     let (slow, other) = ([new_company(), new_company()], new_company());
     for company in slow {
         add_urls(&service, company, 60).await;
     }
     add_urls(&service, other, 12).await;
-    // A company has at most two of three permits.
+    // A company holds at most two of the three permits.
     let mut readers = JoinSet::new();
     for (company, count) in [(slow[0], 1), (slow[0], 2), (slow[1], 3)] {
         readers.spawn(read_slowly(service.rest(company), LITTLE));
@@ -95,10 +95,10 @@ async fn slow_readers_make_room() {
     assert_eq!(page.with_status(200)["data"].as_array().unwrap().len(), 12);
 }
 
-/// Decompression holds memory that large requests wait for, and waits for a permit that they hold.
+/// Decompression holds memory that large requests need, and waits for a permit that they hold.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_and_requests_do_not_deadlock() {
-    // A test build is slow to decompress more.
+    // Debug builds are too slow to decompress more.
     const PART: usize = 256 << 10;
     let service = TestService::with(Options { request_memory: 64 * PART, ..Options::default() }).await;
     let company = new_company();
@@ -120,7 +120,7 @@ async fn bodies_and_requests_do_not_deadlock() {
     let body = |number: usize| format!(r#"{{"urls":[{{"url":"https://{number}.example/"}}]}}{}"#, " ".repeat(3 * PART));
     let deadline = Instant::now() + SOON;
     while service.memory.reserved() < 23 * PART {
-        assert!(Instant::now() < deadline, "the body is not inflated");
+        assert!(Instant::now() < deadline, "the body was not decompressed in time");
         sleep(Duration::from_millis(20)).await;
     }
     let requests = (1..=2).map(|number| {
@@ -129,7 +129,7 @@ async fn bodies_and_requests_do_not_deadlock() {
             loop {
                 let start = Instant::now();
                 let status = rest.post("/urls", body.clone()).await.status;
-                // A late request is rejected immediately, and a request that waits for memory is rejected after five seconds.
+                // The service rejects a late request immediately, and a request that waits for memory after five seconds.
                 if status != 429 || start.elapsed() > Duration::from_secs(4) {
                     return status;
                 }
@@ -138,7 +138,7 @@ async fn bodies_and_requests_do_not_deadlock() {
         })
     });
     let requests: Vec<_> = requests.collect();
-    // Another company has memory, so its request ends while others wait.
+    // Another company has its own share of memory, so its request succeeds while the others wait.
     service.rest(new_company()).post("/urls", body(3)).await.with_status(201);
     assert!(!requests.iter().any(JoinHandle::is_finished), "a request did not wait for memory");
     inflated.write_all(rest_of_body).await.unwrap();
@@ -150,9 +150,9 @@ async fn bodies_and_requests_do_not_deadlock() {
     }
 }
 
-/// Companies whose large batches wait in the database leave permits to others.
+/// Companies whose large batches wait in the database leave permits for other companies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stuck_companies_leave_permits_to_others() {
+async fn blocked_companies_leave_permits_for_others() {
     const LONG: Duration = Duration::from_secs(15);
     let timeouts = Duration::from_mins(5);
     let settings = Settings { request_timeout: timeouts, ..Settings::default() };
@@ -178,7 +178,7 @@ async fn stuck_companies_leave_permits_to_others() {
     let started = Instant::now();
     let others = async {
         for number in 0.. {
-            let added = timeout(SOON, other.post("/urls", urls(number))).await.expect("another company waits");
+            let added = timeout(SOON, other.post("/urls", urls(number))).await.expect("the batch timed out");
             assert_eq!(
                 added.status,
                 201,
@@ -194,7 +194,7 @@ async fn stuck_companies_leave_permits_to_others() {
     tokio::select! {
         () = others => {}
         (ended, ..) = &mut stuck => {
-            panic!("a batch has ended after {:?} although its counts are locked: {ended:?}", started.elapsed())
+            panic!("a batch ended after {:?} although its counts are locked: {ended:?}", started.elapsed())
         }
     }
     lock.rollback().await.unwrap();

@@ -10,15 +10,15 @@ use test_support::{Options, RestClient, TestService, new_company, token};
 
 use crate::batch_read::{Batch, connect, url};
 
-/// Characters of the longest transcript. Each takes four bytes.
+/// Length of the longest transcript, in characters. Each character takes four bytes.
 pub(super) const TRANSCRIPT: i32 = 1_048_576;
 pub(super) const CHARACTER: char = '\u{1F600}';
-/// Concurrent callers.
+/// Number of concurrent callers.
 const CALLERS: i64 = 12;
-/// Maximum time of a read, on a busy machine.
+/// Maximum duration of a read on a busy machine.
 const LONGEST: Duration = Duration::from_mins(3);
 
-/// Adds URLs with the longest transcripts and IDs from 1.
+/// Adds URLs with the longest transcripts. Their IDs start at 1.
 pub(super) async fn add_transcripts(pool: &PgPool, company: i64, urls: i64) {
     sqlx::query(
         "insert into compliance_urls (company_id, id, url, url_hash, transcription_text)
@@ -33,25 +33,25 @@ pub(super) async fn add_transcripts(pool: &PgPool, company: i64, urls: i64) {
     .unwrap();
 }
 
-/// Reads a URL, again if its memory was not free in time.
+/// Reads a URL. Retries while memory is unavailable.
 pub(super) async fn read(rest: &RestClient, id: i64) -> Value {
     let reading = async {
         loop {
             let answer = rest.get(&format!("/urls/{id}")).await;
             match answer.status {
                 429 | 503 => assert_eq!(answer.header("retry-after"), Some("1")),
-                // On a busy machine, some reads wait too long.
+                // On a busy machine, some reads time out.
                 504 => {}
                 _ => return answer.with_status(200),
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    tokio::time::timeout(LONGEST, reading).await.expect("a large record cannot be read")
+    tokio::time::timeout(LONGEST, reading).await.expect("the large record was not read in time")
 }
 
-/// The free memory is enough for one or two large records at a time. All callers succeed one after another, even for the same
-/// record, and other companies are not affected.
+/// Memory suffices for one or two large records at a time. All callers succeed one after another, even if they read the same record, and other
+/// companies are not affected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_records_wait_for_memory() {
     let service = TestService::with(Options { request_memory: 64 << 20, ..Options::default() }).await;
@@ -78,10 +78,9 @@ async fn large_records_wait_for_memory() {
     }
 }
 
-/// The company has memory for one record at a time. A stream, batched reads and a page must release the memory of a
-/// record before the next one.
+/// The company has memory for one record at a time. An export, a batch and a page each release a record's memory before they read the next record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_record_releases_its_memory_before_the_next() {
+async fn each_record_frees_memory_for_the_next() {
     let service = TestService::with(Options { request_memory: 40 << 20, ..Options::default() }).await;
     let company = new_company();
     add_transcripts(&service.pool, company, 4).await;

@@ -1,4 +1,4 @@
-//! Batched reads without a valid token, on connections that read nothing.
+//! Batched reads without valid tokens, on connections that never read.
 
 use std::time::Duration;
 
@@ -15,14 +15,13 @@ use crate::batch_read::{Batch, affiliate, connect};
 const LEAST: usize = 16 << 10;
 /// Size of the largest message, in bytes.
 const MOST: usize = 3 << 20;
-/// Tokens of a message.
+/// Number of tokens per message.
 const TOKENS: usize = 200;
 const SOON: Duration = Duration::from_mins(1);
 
-/// Messages without valid tokens hold the memory of callers without a company for a limited time. Messages with a valid token do not
-/// need that memory.
+/// Messages without valid tokens hold the memory for unknown callers, for a limited time. Messages with a valid token do not need that memory.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn messages_without_valid_tokens() {
+async fn messages_without_valid_tokens_release_memory() {
     let service = TestService::with(Options { call_timeout: Duration::from_secs(5), ..Options::default() }).await;
     let mut unread = Vec::new();
     for bytes in std::iter::successors(Some(MOST), |bytes| Some(bytes / 2)).take_while(|bytes| *bytes > LEAST) {
@@ -51,7 +50,7 @@ async fn messages_without_valid_tokens() {
             }
         }
     }
-    assert!(unread.len() > 2, "the messages hold nothing");
+    assert!(unread.len() > 2, "too few messages are pending");
 
     let tokens: Vec<String> = (0..100).map(|_| token(new_company())).collect();
     let reads = || tokens.iter().fold(Batch::default(), |batch, token| batch.read(Some(token), affiliate(1)));
@@ -61,6 +60,6 @@ async fn messages_without_valid_tokens() {
     }
 
     for (_client, _response, connection) in unread {
-        let _ = timeout(SOON, connection).await.expect("a message that nobody reads is kept").unwrap();
+        let _ = timeout(SOON, connection).await.expect("the service still holds an unread message").unwrap();
     }
 }

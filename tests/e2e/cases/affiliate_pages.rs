@@ -1,4 +1,4 @@
-//! Pages of `GET /affiliates`: filters, sorts and pages, beside the whole list.
+//! `GET /affiliates`: filters, sorting and pages, and whole lists.
 
 use compliance_api::v1::ListAffiliatesRequest;
 use test_support::{RestClient, RestResponse, TestService, new_company};
@@ -10,8 +10,7 @@ use super::{
     records, run_table,
 };
 
-/// Client identifier, name, status, country with its numeric code, start date and phone number of each affiliate (`<1>` to `<5>`): ties and
-/// nulls.
+/// Client identifier, name, status, numeric country code, start date and phone number of affiliates `<1>` to `<5>`, with ties and nulls.
 type Row = (&'static str, &'static str, Option<&'static str>, Option<i16>, Option<&'static str>, Option<&'static str>);
 const AFFILIATES: [Row; 5] = [
     ("KA", "bob", Some("active"), Some(840), Some("2024-03-01"), None),
@@ -33,7 +32,7 @@ fn given(name: String) -> Case {
     })
 }
 
-/// The affiliate with this number, from 1, in a response.
+/// Returns an affiliate as it appears in a response. `number` starts at 1.
 fn affiliate(number: usize) -> String {
     let (client_id, name, status, country, start, phone) = AFFILIATES[number - 1];
     let texts = [("status", status), ("start_date", start), ("phone_one", phone)];
@@ -80,7 +79,7 @@ async fn pages_are_filtered_and_sorted() {
             given(format!("affiliates?{query}")).get(&format!("/affiliates?{query}"), expected)
         })
         .collect();
-    // Total, records a page, current page, last page.
+    // Total, records per page, current page, last page.
     let paged: &[(&str, &[usize], (u32, u32, u64, u32))] = &[
         ("per_page=2", &[5, 4], (5, 2, 1, 3)),
         ("per_page=2&page=3", &[1], (5, 2, 3, 3)),
@@ -102,7 +101,7 @@ async fn pages_are_filtered_and_sorted() {
     run_table(cases).await;
 }
 
-/// An update to the same values changes nothing, and an affiliate from before the service kept the time comes last.
+/// An update to the same values does not change the order. Affiliates without an update time come last.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_are_sorted_by_last_update() {
     let service = TestService::start().await;
@@ -131,7 +130,7 @@ async fn pages_are_sorted_by_last_update() {
 
 /// Empty and unknown parameters do not request a page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_without_parameters_are_whole() {
+async fn lists_without_parameters_are_complete() {
     let queries = ["", "?", "?page=&per_page=&sort_by=&sort_dir=&status=&country=&q=", "?colour=red&Page=2"];
     let given = |query| Case::new(query).given_affiliate("C-1", "Zoe").given_affiliate("C-2", "Ann");
     let whole = || list(&[named("<1>", "C-1", "Zoe"), named("<2>", "C-2", "Ann")]);
@@ -139,7 +138,7 @@ async fn lists_without_parameters_are_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whole_lists_have_filters_and_no_pages() {
+async fn whole_lists_support_filters_but_not_pages() {
     let service = TestService::start().await;
     let company = new_company();
     sqlx::query(

@@ -1,4 +1,4 @@
-//! Affiliates: creations, batches and lists.
+//! Creating affiliates, alone and in batches, and listing them.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use super::{
     run_table,
 };
 
-/// The violation of a status that does not exist.
+/// The error for an unknown status.
 const STATUS: &str =
     "The selected status is invalid. It must be one of: active, inactive, probation, suspended, terminated, forgotten.";
 
@@ -32,18 +32,18 @@ pub(super) fn record(record: &str) -> super::Expect {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_affiliate_is_created() {
+async fn single_affiliates_are_created() {
     run_table(vec![
-        Case::new("a created affiliate is read by its ID")
+        Case::new("created affiliate can be read by ID")
             .given_affiliate("C-1", "Ann")
             .get("/affiliates/<1>", record(&named("<1>", "C-1", "Ann"))),
-        Case::new("no affiliates are an empty list").get("/affiliates", list(&[])),
-        Case::new("the list is ordered by ID")
+        Case::new("no affiliates return an empty list").get("/affiliates", list(&[])),
+        Case::new("list is sorted by ID")
             .given_affiliate("C-1", "Zoe")
             .given_affiliate("C-2", "Ann")
             .given_affiliate("C-3", "Mia")
             .get("/affiliates", list(&[named("<1>", "C-1", "Zoe"), named("<2>", "C-2", "Ann"), named("<3>", "C-3", "Mia")])),
-        Case::new("a name that exists is a conflict")
+        Case::new("existing name returns a conflict")
             .given_affiliate("C-1", "Ann")
             .post("/affiliates", r#"{"client_affiliate_id":"C \"2\"","affiliate_name":"Ann"}"#, name_exists("C \"2\"", "<1>"))
             .get("/affiliates", list(&[named("<1>", "C-1", "Ann")])),
@@ -54,8 +54,8 @@ async fn one_affiliate_is_created() {
             .given_affiliate("C-1", " Ann")
             .given_affiliate("C-1", "A\u{301}nn")
             .given_affiliate("C-1", "Ánn"),
-        Case::new("a client's identifier may occur twice").given_affiliate("C", "Ann").given_affiliate("C", "Bob"),
-        Case::new("texts are stored as sent")
+        Case::new("client identifiers can repeat").given_affiliate("C", "Ann").given_affiliate("C", "Bob"),
+        Case::new("text is stored as sent")
             .post(
                 "/affiliates",
                 json!({"client_affiliate_id": " \u{1F600}\t", "affiliate_name": "\u{202e} x\r\n\"\\", "notes": "   "}),
@@ -72,12 +72,12 @@ async fn one_affiliate_is_created() {
                     ],
                 )),
             ),
-        Case::new("an unknown country is a violation of a single create").post(
+        Case::new("single create rejects an unknown country").post(
             "/affiliates",
             json!({"client_affiliate_id": "C", "affiliate_name": "N", "country": "ZZ"}),
             invalid_one("country", "The selected country is invalid. It must be an ISO 3166-1 alpha-2 code."),
         ),
-        Case::new("every failing field is reported, in the order of the fields").post(
+        Case::new("all invalid fields are reported in field order").post(
             "/affiliates",
             json!({"status": "x", "zip": "12345678901234567", "email_one": "x", "client_affiliate_id": "C", "country": "USA"}),
             invalid(&[
@@ -88,7 +88,7 @@ async fn one_affiliate_is_created() {
                 ("status", STATUS),
             ]),
         ),
-        Case::new("one field can fail twice").post(
+        Case::new("one field can have two violations").post(
             "/affiliates",
             json!({"client_affiliate_id": "C", "affiliate_name": "N", "email_one": "x".repeat(51)}),
             invalid(&[
@@ -96,7 +96,7 @@ async fn one_affiliate_is_created() {
                 ("email_one", "The email one field must be a valid email address."),
             ]),
         ),
-        Case::new("wrong types and violated rules are reported together")
+        Case::new("wrong types and rule violations are reported together")
             .post(
                 "/affiliates",
                 json!({"client_affiliate_id": 5, "affiliate_name": "", "city": [], "status": "x"}),
@@ -113,11 +113,11 @@ async fn one_affiliate_is_created() {
             json!({"client_affiliate_id": "C", "affiliate_name": "N", "id": "x", "colour": {"a": [null]}, "client_id": 5}),
             created_one("C"),
         ),
-        Case::new("of a key sent twice the last counts")
+        Case::new("last duplicate key wins")
             .post("/affiliates", r#"{"client_affiliate_id":5,"affiliate_name":"A","client_affiliate_id":"C","affiliate_name":"B"}"#, created_one("C"))
             .only_rest()
             .get("/affiliates/<1>", record(&named("<1>", "C", "B"))),
-        Case::new("the form of a response is not valid in a request").post(
+        Case::new("response field names are not valid in requests").post(
             "/affiliates",
             json!({"client_affiliate_id": "C", "distributor_name": "N"}),
             invalid_one("affiliate_name", "The affiliate name field is required."),
@@ -127,42 +127,42 @@ async fn one_affiliate_is_created() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batches_of_affiliates_are_created() {
+async fn affiliates_are_created_in_batches() {
     let item = |id: &str, name: &str| json!({"client_affiliate_id": id, "affiliate_name": name});
     let country =
         |id: &str, name: &str, code: &str| json!({"client_affiliate_id": id, "affiliate_name": name, "country": code});
     run_table(vec![
-        Case::new("every item succeeds")
+        Case::new("all items succeed")
             .post("/affiliates", json!({"affiliates": [item("1", "Zoe"), item("2", "Ann")]}), batch_created(&[created_item("1"), created_item("2")]))
             .get("/affiliates/<1>", record(&named("<1>", "1", "Zoe")))
             .get("/affiliates/<2>", record(&named("<2>", "2", "Ann"))),
-        Case::new("a batch of one").post("/affiliates", json!({"affiliates": [item("1", "Ann")]}), batch_created(&[created_item("1")])),
-        Case::new("successes, duplicates and unknown countries, in order")
+        Case::new("batch of one item").post("/affiliates", json!({"affiliates": [item("1", "Ann")]}), batch_created(&[created_item("1")])),
+        Case::new("mixed results keep the item order")
             .given_affiliate("0", "Old")
             .post(
                 "/affiliates",
                 json!({"affiliates": [country("1", "A", "ZZ"), item("2", "B"), item("3", "Old"), country("4", "D", "de"), item("5", "E")]}),
                 mixed(&[bad_country_item("1", "ZZ"), created_item("2"), duplicate_item("3", "<1>"), created_item("4"), created_item("5")]),
             ),
-        Case::new("of two equal names in a batch the first wins")
+        Case::new("first of two equal names wins")
             .post("/affiliates", json!({"affiliates": [item("1", "A"), item("2", "A"), item("3", "B"), item("4", "A")]}),
                 mixed(&[created_item("1"), duplicate_item("2", "<number>"), created_item("3"), duplicate_item("4", "<number>")]))
             .get("/affiliates/<1>", record(&named("<1>", "1", "A"))),
-        Case::new("a name of an item that failed is free")
+        Case::new("failed item does not reserve its name")
             .post("/affiliates", json!({"affiliates": [country("1", "A", "QQ"), item("2", "A")]}), mixed(&[bad_country_item("1", "QQ"), created_item("2")])),
-        Case::new("a batch in which every item fails is 207")
+        Case::new("batch with only failures returns 207")
             .given_affiliate("0", "Old")
             .post("/affiliates", json!({"affiliates": [item("1", "Old"), country("2", "B", "XX")]}), mixed(&[duplicate_item("1", "<1>"), bad_country_item("2", "XX")]))
             .get("/affiliates", list(&[named("<1>", "0", "Old")])),
-        Case::new("a duplicate with an unknown country is reported for its country")
+        Case::new("unknown country takes precedence over duplicate name")
             .given_affiliate("0", "Old")
             .post("/affiliates", json!({"affiliates": [country("1", "Old", "ZZ")]}), mixed(&[bad_country_item("1", "ZZ")])),
-        Case::new("an empty array is missing").post("/affiliates", json!({"affiliates": []}), invalid_one("affiliates", "The affiliates field is required.")),
-        Case::new("null is missing").post("/affiliates", json!({"affiliates": null}), invalid_one("affiliates", "The affiliates field is required.")),
-        Case::new("a batch is an array")
+        Case::new("empty array counts as missing").post("/affiliates", json!({"affiliates": []}), invalid_one("affiliates", "The affiliates field is required.")),
+        Case::new("null counts as missing").post("/affiliates", json!({"affiliates": null}), invalid_one("affiliates", "The affiliates field is required.")),
+        Case::new("batch must be an array")
             .post("/affiliates", json!({"affiliates": {"0": item("1", "A")}}), invalid_one("affiliates", "The affiliates field must be an array."))
             .only_rest(),
-        Case::new("an element is an object")
+        Case::new("items must be objects")
             .post(
                 "/affiliates",
                 json!({"affiliates": [item("1", "A"), 5, null, [], "x", item("2", "")]}),
@@ -176,12 +176,12 @@ async fn batches_of_affiliates_are_created() {
             )
             .only_rest()
             .get("/affiliates", list(&[])),
-        Case::new("the key affiliates selects the batch, whatever else is there").post(
+        Case::new("`affiliates` key takes precedence over single fields").post(
             "/affiliates",
             json!({"client_affiliate_id": 5, "affiliate_name": "X", "affiliates": [item("1", "A")]}),
             batch_created(&[created_item("1")]),
         ),
-        Case::new("every violation of every item is reported, and nothing is saved")
+        Case::new("invalid batch reports all violations and saves nothing")
             .post(
                 "/affiliates",
                 json!({"affiliates": [
@@ -199,7 +199,7 @@ async fn batches_of_affiliates_are_created() {
                 ]),
             )
             .get("/affiliates", list(&[])),
-        Case::new("more violations than a gRPC status can carry are all reported")
+        Case::new("REST reports more violations than fit in a gRPC status")
             .post(
                 "/affiliates",
                 json!({"affiliates": vec![json!({"client_affiliate_id": "1"}); 300]}),

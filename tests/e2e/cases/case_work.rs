@@ -1,4 +1,4 @@
-//! Case work of officers: open cases, work on them, review URLs.
+//! Case work: opening cases, working on them and reviewing URLs.
 
 use tonic::Code;
 
@@ -13,7 +13,7 @@ fn saved(http: u16, id: &str, msg: &str) -> Expect {
     Expect { http, ..ok(body) }
 }
 
-/// An error that names records or fields.
+/// Adds the names of records or fields to an error.
 fn named(error: Expect, names: &str) -> Expect {
     Expect { body: error.body.replacen(r#""msg""#, &format!(r#"{names},"msg""#), 1), ..error }
 }
@@ -22,13 +22,13 @@ fn item(code: &str, status: &str, id: &str, msg: &str) -> String {
     format!(r#"{{"code":"{code}","status":"{status}","detail":{{{id}"msg":"{msg}"}}}}"#)
 }
 
-/// An affiliate `<1>`, a URL `<2>`, and a case `<3>` of the affiliate.
+/// Adds an affiliate `<1>`, a URL `<2>` and the affiliate's case `<3>`.
 fn given(name: &str) -> Case {
     let added = r#"[{"code":"1020","status":"ok","detail":{"url_id":<number>,"msg":"URL added successfully."}}]"#;
     let added = Expect { http: 201, ..ok(added) };
     Case::new(name)
         .given_affiliate("A-1", "Ann")
-        // IDs of different tables can be equal, so this reads the other IDs.
+        // IDs in different tables can be equal, and `<id>` matches only new IDs, so SQL reads the other IDs.
         .post("/urls", r#"{"urls":[{"url":"https://example.org/"}]}"#, added)
         .sql("select id from compliance_urls where company_id = <company>")
         .post(
@@ -54,7 +54,7 @@ fn case(values: &[(&str, &str)]) -> Expect {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_case_from_its_opening_to_its_end() {
+async fn cases_are_opened_updated_and_closed() {
     let all = r#"{"case_worker":"Bea","tags":["b","a"],"case_status":"In Progress","sub_status":"Escalated","submitter":"Cy",
         "notice_status":"Sent","risk_level":"High","case_country":"de","sub_affiliate_id":"S-1","follow_up_date":"2027-01-02 03:04:05",
         "note":"Call her."}"#;
@@ -93,7 +93,7 @@ async fn a_case_from_its_opening_to_its_end() {
         )
     };
     let follow_up = |text: &str| format!(r#"{{"follow_up_date":"{text}"}}"#);
-    let mut times = given("times as programs print them")
+    let mut times = given("common timestamp formats are accepted")
         .patch("/cases/<3>", follow_up("2027-01-02 03:04:05"), saved(200, "<3>", "Case updated."))
         .get("/cases/<3>", case(&[("follow_up_date", r#""2027-01-02 03:04:05""#)]));
     for same in [
@@ -111,12 +111,12 @@ async fn a_case_from_its_opening_to_its_end() {
     }
     run_table(vec![
         times,
-        given("a case is opened once").get("/cases/<3>", case(&[])).post(
+        given("repeated request opens no second case").get("/cases/<3>", case(&[])).post(
             "/cases",
             r#"{"request_id":"R-1","case":{"client_affiliate_id":"A-1"}}"#,
             saved(200, "<3>", "The case was already opened."),
         ),
-        given("every field of a case is changed, and cleared")
+        given("case fields are changed and cleared")
             .patch("/cases/<3>", all, saved(200, "<3>", "Case updated."))
             .get("/cases/<3>", case(changed))
             .patch("/cases/<3>", all, saved(200, "<3>", "The case has these values already."))
@@ -126,7 +126,7 @@ async fn a_case_from_its_opening_to_its_end() {
                 saved(200, "<3>", "Case updated."),
             )
             .get("/cases/<3>", case(&cleared)),
-        given("a case is resolved, closed and reopened")
+        given("case is resolved, closed and reopened")
             .call("POST", "/cases/<3>/resolve", None, saved(200, "<3>", "Case resolved."))
             .post("/cases/<3>/resolve", "{}", saved(200, "<3>", "The case was already resolved."))
             .get("/cases/<3>", with(r#""Resolved""#, &[("resolved_date", r#""<now>""#)]))
@@ -147,7 +147,7 @@ async fn a_case_from_its_opening_to_its_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn incidents_of_a_case() {
+async fn incidents_are_attached_and_detached() {
     let attached = |id: &str| item("1020", "ok", &format!(r#""incident_id":{id},"#), "Incident attached.");
     let both = format!("[{},{}]", attached("<number>"), attached("<number>"));
     let unknown = item("1025", "error", "", "URL not found.");
@@ -178,7 +178,7 @@ async fn incidents_of_a_case() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reviews_change_urls() {
+async fn reviews_update_urls() {
     let reviewed = || ok(r#"{"code":"1020","status":"ok","detail":{"url_id":<2>,"msg":"URL reviewed."}}"#);
     let url = |values: &[(&str, &str)]| {
         let usual = [
@@ -212,7 +212,7 @@ async fn reviews_change_urls() {
         ("infractions", &one),
     ];
     run_table(vec![
-        given("a verdict, and another one")
+        given("later reviews change the verdict")
             .patch("/urls/<2>", verdict, reviewed())
             .get("/urls/<2>", url(written))
             .patch(
@@ -223,14 +223,14 @@ async fn reviews_change_urls() {
             .get("/urls/<2>", url(&[&[("infractions", &*two)], written].concat()))
             .patch("/urls/<2>", r#"{"false_positive":null,"note":"","disabled":"no","infractions":[]}"#, reviewed())
             .get("/urls/<2>", url(&[("incident_status", r#""In Violation""#)])),
-        given("infractions without a type are replaced as well")
+        given("infractions without a type are also replaced")
             .sql("insert into infractions (company_id, url_id) values (<company>, <2>)")
             .patch("/urls/<2>", r#"{"infractions":[{"infraction_type":"Trademark"}]}"#, reviewed())
             .get("/urls/<2>", url(&[("infractions", &trademark)])),
-        given("a review without a field changes nothing")
+        given("review without fields changes nothing")
             .patch("/urls/<2>", "{}", reviewed())
             .get("/urls/<2>", url(&[("last_review_date", "null")])),
-        given("every infraction of a review has a type")
+        given("infractions in a review need a type")
             .patch(
                 "/urls/<2>",
                 r#"{"infractions":[{"infraction_type":"Trademark"},{"infraction_name":"weight loss"},{"infraction_type":""}]}"#,
@@ -240,7 +240,7 @@ async fn reviews_change_urls() {
                 ]),
             )
             .get("/urls/<2>", url(&[("last_review_date", "null")])),
-        given("wrong reviews")
+        given("invalid reviews are rejected")
             .patch("/urls/9007199254740991", r#"{"note":"x"}"#, url_unknown())
             .patch(
                 "/urls/<2>",
@@ -260,7 +260,7 @@ async fn invalid_case_work_is_rejected() {
     let affiliate = "No affiliate of the company has this identifier.";
     let unknown = |msg: &str| refused(404, Code::NotFound, "REFERENCE_NOT_FOUND", "1025", msg);
     run_table(vec![
-        given("a request ID of another case").post(
+        given("request ID of another case is rejected").post(
             "/cases",
             r#"{"request_id":"R-1","case":{"client_affiliate_id":"A-1","case_worker":"Bea"},"incidents":[{"incident_type":"form","reference":"f"}]}"#,
             named(
@@ -274,7 +274,7 @@ async fn invalid_case_work_is_rejected() {
                 r#""case_id":<3>,"fields":["case.case_worker","incidents"]"#,
             ),
         ),
-        given("records that the company does not have")
+        given("unknown records are rejected")
             .post(
                 "/cases",
                 r#"{"request_id":"R-2","case":{"client_affiliate_id":"A-2"}}"#,
@@ -290,14 +290,14 @@ async fn invalid_case_work_is_rejected() {
                 r#"{"affiliate_id":9007199254740991}"#,
                 named(unknown(affiliate), r#""fields":["affiliate_id"]"#),
             ),
-        Case::new("cases that do not exist")
+        Case::new("unknown cases return 404")
             .patch("/cases/9007199254740991", r#"{"note":"x"}"#, case_unknown())
             .call("POST", "/cases/9007199254740991/resolve", None, case_unknown())
             .call("POST", "/cases/9007199254740991/close", None, case_unknown())
             .call("POST", "/cases/9007199254740991/reopen", None, case_unknown())
             .post("/cases/9007199254740991/incidents", r#"{"incidents":[]}"#, case_unknown())
             .post("/cases/9007199254740991/incidents:detach", r#"{"incidents":[]}"#, case_unknown()),
-        Case::new("fields that are missing").post(
+        Case::new("missing fields are rejected").post(
             "/cases",
             r#"{"incidents":[{"incident_type":"url"}]}"#,
             invalid(&[
@@ -306,7 +306,7 @@ async fn invalid_case_work_is_rejected() {
                 ("incidents.0.url", "The incidents.0.url field is required."),
             ]),
         ),
-        given("names that do not exist").patch(
+        given("unknown names are rejected").patch(
             "/cases/<3>",
             r#"{"risk_level":"Grave","case_status":null}"#,
             invalid(&[
@@ -314,7 +314,7 @@ async fn invalid_case_work_is_rejected() {
                 ("case_status", "The case status field cannot be cleared."),
             ]),
         ),
-        Case::new("values of another type")
+        Case::new("wrong types are rejected")
             .post(
                 "/cases",
                 types,

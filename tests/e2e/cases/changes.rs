@@ -1,4 +1,4 @@
-//! The record of changes, over both layers.
+//! The record of changes, over REST and gRPC.
 
 use super::{
     Case,
@@ -15,7 +15,7 @@ insert into compliance_urls (company_id, url, url_hash, discovery_date, disabled
     values (<company>, 'https://a.example/', 'a', '2024-05-06 07:08:09Z', true) returning id;
 delete from compliance_urls where company_id = <company>";
 
-/// The changes of a company with [`RECORDS`].
+/// Returns the changes that [`RECORDS`] makes.
 fn listed(numbers: &[usize]) -> String {
     let change = |number: &usize| {
         let (resource, id, operation, fields) = [
@@ -85,7 +85,7 @@ async fn changes_are_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_change_parameters_are_rejected() {
+async fn invalid_change_parameters_are_rejected() {
     let types = "It must be one of: affiliate, url, infraction, case, incident, vocabulary_entry.";
     let query = "/changes?after=-1&types=url,color&limit=1001";
     let expected = invalid(&[
@@ -95,8 +95,8 @@ async fn wrong_change_parameters_are_rejected() {
     ]);
     let text = [("after", "The after field must be an integer.")];
     run_table(vec![
-        Case::new("wrong parameters").get(query, expected),
-        Case::new("a position that is not a number").get("/changes?after=x", invalid(&text)).only_rest(),
+        Case::new("invalid parameters").get(query, expected),
+        Case::new("non-numeric position").get("/changes?after=x", invalid(&text)).only_rest(),
     ])
     .await;
 }
@@ -105,8 +105,8 @@ async fn wrong_change_parameters_are_rejected() {
 async fn unavailable_positions_return_410() {
     let dropped = "delete from changes where company_id = <company> and position <= 2";
     run_table(vec![
-        Case::new("a position above the last one").sql(RECORDS).get("/changes?after=5", position_gone(5, 0, 4)),
-        Case::new("a position that is no longer kept")
+        Case::new("position after the last change").sql(RECORDS).get("/changes?after=5", position_gone(5, 0, 4)),
+        Case::new("position before the retained changes")
             .sql(RECORDS)
             .sql(dropped)
             .get("/changes?after=0", position_gone(0, 2, 4))
@@ -116,8 +116,8 @@ async fn unavailable_positions_return_410() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn audits_list_changes_of_records() {
-    let mut all = vec![Case::new("no audit").get("/audit", found("Changes found", &searched(&[], "null")))];
+async fn audit_searches_return_matching_changes() {
+    let mut all = vec![Case::new("no changes to search").get("/audit", found("Changes found", &searched(&[], "null")))];
     for (query, numbers, next) in [
         ("limit=5", &[4, 3, 2, 1][..], "null"),
         ("limit=2", &[4, 3], "3"),
@@ -133,7 +133,7 @@ async fn audits_list_changes_of_records() {
         ("from=2020-01-01%2000:00:00&to=9999-12-31T23:59:59Z", &[4, 3, 2, 1], "null"),
         ("to=2020-01-01%2000:00:00", &[], "null"),
         ("from=9000-01-01%2000:00:00", &[], "null"),
-        // In the form that programs print.
+        // Timestamps in common formats.
         ("from=2020-01-01T00:00:00.123Z&to=9999-12-31%2012:00:00.5Z", &[4, 3, 2, 1], "null"),
         ("from=2020-01-01T00:00:00-0800&to=9999-12-31T01:00:00.999999-08:00", &[4, 3, 2, 1], "null"),
     ] {
@@ -144,10 +144,10 @@ async fn audits_list_changes_of_records() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_audit_searches_are_rejected() {
+async fn invalid_audit_searches_are_rejected() {
     let resource = "The selected resource is invalid. It must be one of: affiliate, url, infraction, case, incident, vocabulary_entry, webhook.";
     run_table(vec![
-        Case::new("wrong searches").get(
+        Case::new("invalid searches").get(
             "/audit?before=0&resource=color&id=0&from=2024-02-30%2000:00:00&to=2024-02-29&limit=0",
             invalid(&[
                 ("before", "The before field must be between 1 and 9007199254740991."),
@@ -158,7 +158,7 @@ async fn wrong_audit_searches_are_rejected() {
                 ("limit", "The limit field must be between 1 and 1000."),
             ]),
         ),
-        Case::new("an ID of no kind")
+        Case::new("ID without a resource")
             .get("/audit?id=1", invalid_one("resource", "The resource field is required with id.")),
     ])
     .await;
@@ -173,7 +173,7 @@ async fn as_of_returns_earlier_states() {
     let (format, future) =
         ("The as of field must match the format YYYY-MM-DD HH:MM:SS.", "The as of field must not be in the future.");
     run_table(vec![
-        Case::new("an affiliate as it was")
+        Case::new("records at earlier times")
             .sql(RECORDS)
             .sql(days)
             .get("/affiliates/<1>?as_of=2026-01-02%2011:59:59", affiliate_unknown("<1>"))
@@ -186,7 +186,7 @@ async fn as_of_returns_earlier_states() {
             .get("/affiliates/<1>?as_of=0001-01-01T00:00:00+00:01", invalid_one("as_of", format))
             .get("/affiliates/<1>?as_of=9000-01-01%2000:00:00", invalid_one("as_of", future))
             .get("/cases/1?as_of=9000-01-01%2000:00:00", invalid_one("as_of", future)),
-        Case::new("an affiliate before what is kept")
+        Case::new("records before the retained changes")
             .sql(RECORDS)
             .sql(days)
             .sql("delete from changes where company_id = <company> and position <= 1")
@@ -197,11 +197,11 @@ async fn as_of_returns_earlier_states() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_return_records_changed_since() {
+async fn changed_after_lists_changed_affiliates() {
     let none = || found("Affiliates found", "[]");
     let between = "The changed after field must be between 0 and 9007199254740991.";
     run_table(vec![
-        Case::new("affiliates that have changed")
+        Case::new("changed affiliates")
             .given_affiliate("A", "Ann")
             .given_affiliate("B", "Bob")
             .get("/affiliates?changed_after=1", list(&[named("<2>", "B", "Bob")]))
@@ -211,7 +211,7 @@ async fn lists_return_records_changed_since() {
             .get("/affiliates?changed_after=3", none())
             .get("/affiliates?changed_after=4", position_gone(4, 0, 3))
             .get("/affiliates?changed_after=-1", invalid_one("changed_after", between)),
-        Case::new("affiliates that have changed, before what is kept")
+        Case::new("changed affiliates before the retained changes")
             .sql(RECORDS)
             .sql("delete from changes where company_id = <company> and position <= 2")
             .get("/affiliates?changed_after=1", position_gone(1, 2, 4))

@@ -1,4 +1,4 @@
-//! Batches with `validate_only` have the same results as without it, and write nothing.
+//! Batches with `validate_only` return the same results as without it, and write nothing.
 
 use super::{
     Case,
@@ -9,18 +9,18 @@ use super::{
     run_table,
 };
 
-/// The record of changes of a company with this number of affiliates.
+/// Expects that the last change has this position.
 fn unchanged(position: i64) -> Expect {
     let data = format!(r#"{{"changes":[],"position":{position},"last_position":{position},"dropped_position":0}}"#);
     found("Changes found", &data)
 }
 
-/// The body with the flag.
+/// Adds `validate_only` to a body.
 fn dry(body: &str) -> String {
     body.replacen('{', r#"{"validate_only":true,"#, 1)
 }
 
-/// The expectation, without the IDs of new records.
+/// Removes the IDs of new records from an expectation.
 fn without_ids(expected: Expect) -> Expect {
     let ids = [r#""affiliate_id":<id>,"#, r#""url_id":<id>,"#, " Its ID is <number>."];
     let body = ids.iter().fold(expected.body, |body, id| body.replace(id, ""));
@@ -94,24 +94,24 @@ async fn dry_runs_save_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_dry_run_flags_are_rejected() {
+async fn invalid_dry_run_flags_are_rejected() {
     let flag = |text: &str| invalid_one("validate_only", text);
     let (batch, single) =
         ("The validate only field must be true or false.", "The validate only field is allowed only in a batch.");
     let affiliate = r#""client_affiliate_id":"C","affiliate_name":"N""#;
     run_table(vec![
-        Case::new("a flag that is none")
+        Case::new("invalid flag")
             .post("/affiliates", format!(r#"{{"validate_only":"yes","affiliates":[{{{affiliate}}}]}}"#), flag(batch))
             .only_rest()
             .post("/urls", r#"{"urls":[{"url":"https://a.example/"}],"validate_only":1}"#, flag(batch))
             .only_rest()
             .post("/affiliates", format!(r#"{{"validate_only":true,{affiliate}}}"#), flag(single))
             .only_rest(),
-        Case::new("a flag that is false")
+        Case::new("false flag")
             .post("/affiliates", format!(r#"{{"validate_only":false,{affiliate}}}"#), created_one("C"))
             .put("/affiliates/<1>", r#"{"validate_only":true,"id":<1>,"city":"X"}"#, flag(single))
             .only_rest(),
-        Case::new("a flag that is null").post(
+        Case::new("null flag").post(
             "/urls",
             r#"{"urls":[{"url":"https://a.example/"}],"validate_only":null}"#,
             urls_added(&[true]),

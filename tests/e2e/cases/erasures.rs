@@ -1,4 +1,4 @@
-//! The erasure of an affiliate, over both layers.
+//! Affiliate erasure, over REST and gRPC.
 
 use test_support::{TestService, new_company, token_with_scope};
 
@@ -26,29 +26,29 @@ insert into incidents (company_id, case_id, incident_type, url_id, reference)
     values (<company>, 71, 1, 61, null), (<company>, 71, 2, null, 'form'), (<company>, 72, 1, 61, null), (<company>, 72, 1, 62, null)";
     let none = found("Affiliates found", "[]");
     run_table(vec![
-        Case::new("an affiliate without records")
+        Case::new("affiliate without records")
             .given_affiliate("A", "Ann")
             .delete("/affiliates/<1>", erased(0, 0, 0, 0))
             .delete("/affiliates/<1>", affiliate_unknown("<1>"))
             .get("/affiliates/<1>", affiliate_unknown("<1>"))
             .get("/affiliates", none)
             .given_affiliate("A", "Ann"),
-        Case::new("an affiliate with records")
+        Case::new("affiliate with records")
             .given_affiliate("A", "Ann")
             .given_affiliate("B", "Bob")
             .sql(records)
             .delete("/affiliates/<1>", erased(2, 1, 3, 2))
             .sql("select 1 / (count(*) = 1 and max(case_id) = 72)::integer from compliance_urls where company_id = <company>")
             .delete("/affiliates/<2>", erased(1, 1, 1, 1)),
-        Case::new("an unknown affiliate").delete("/affiliates/999999999", affiliate_unknown("999999999")),
-        Case::new("an affiliate ID that is not a number").delete("/affiliates/x", affiliate_unknown("x")).only_rest(),
+        Case::new("unknown affiliate").delete("/affiliates/999999999", affiliate_unknown("999999999")),
+        Case::new("non-numeric affiliate ID").delete("/affiliates/x", affiliate_unknown("x")).only_rest(),
     ])
     .await;
 }
 
-/// The maximum number of erased rows, and one more.
+/// Tests the maximum number of erased rows, and one row more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_affiliate_with_too_many_records_stays() {
+async fn oversized_erasures_are_rejected() {
     let (records, rows) = (core_server::limits::ERASED_RECORDS as usize, core_server::limits::ERASED_ROWS as usize);
     let rejection = || refused(409, tonic::Code::FailedPrecondition, "FAILED_PRECONDITION", "1021", TOO_MANY);
     let urls = |count: usize| {
@@ -57,7 +57,7 @@ async fn an_affiliate_with_too_many_records_stays() {
             select <company>, n::text, int8send(n), <1> from generate_series(1, {count}) n"
         )
     };
-    // The creation, each update and the erasure each have one row. Without commits, each update would read all earlier versions.
+    // The creation, each update and the erasure count as one row each. Without commits, each update would read all earlier versions.
     let updates = |count: usize| {
         format!(
             "do $$ begin for n in 1..{count} loop
@@ -66,12 +66,12 @@ async fn an_affiliate_with_too_many_records_stays() {
         )
     };
     run_table(vec![
-        Case::new("URLs")
+        Case::new("maximum number of URLs")
             .given_affiliate("A", "A")
             .sql(&urls(records - 1))
             .delete("/affiliates/<1>", erased(records - 1, 0, 0, 0)),
         Case::new("too many URLs").given_affiliate("A", "A").sql(&urls(records)).delete("/affiliates/<1>", rejection()),
-        Case::new("changes")
+        Case::new("maximum number of changes")
             .given_affiliate("A", "A")
             .sql(&updates(rows - 1))
             .delete("/affiliates/<1>", erased(0, 0, 0, 0)),
@@ -84,7 +84,7 @@ async fn an_affiliate_with_too_many_records_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_without_the_scope_is_rejected() {
+async fn erasure_requires_its_scope() {
     let service = TestService::start().await;
     let company = new_company();
     let id = service.grpc(company).await.affiliate("A").await;

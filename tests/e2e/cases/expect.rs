@@ -1,6 +1,6 @@
 //! Expected responses: both statuses, the reason, and the body byte for byte.
 //!
-//! The texts are copies of the specification. Nothing comes from the product.
+//! The texts are copied from the specification, not from the service.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use tonic::Code;
 pub(super) struct Expect {
     pub(super) http: u16,
     pub(super) grpc: Code,
-    /// The reason of an error.
+    /// The reason for the error, if any.
     pub(super) reason: Option<&'static str>,
     pub(super) body: String,
 }
@@ -25,7 +25,7 @@ pub(super) fn refused(http: u16, grpc: Code, reason: &'static str, code: &str, m
     Expect { http, grpc, reason: Some(reason), body }
 }
 
-/// A JSON string.
+/// Returns a text as a JSON string.
 pub(super) fn text(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
@@ -53,14 +53,14 @@ pub(super) fn page(msg: &str, data: &[String], total: u32, per_page: u32, curren
 
 const CREATED: &str = "Affiliate created successfully.";
 const UPDATED: &str = "Affiliate updated successfully.";
-/// The message about a name that an affiliate has. `id` is its ID, or a placeholder.
+/// The message for an existing name. `id` is the affiliate's ID or a placeholder.
 fn exists(id: &str) -> String {
     format!("An affiliate with this name already exists. Its ID is {id}.")
 }
 
 const TAKEN: &str = "The affiliate name has already been taken.";
 
-/// The result of a created affiliate, whose ID is new.
+/// The result of a successful create, with a new ID.
 pub(super) fn created_item(client_id: &str) -> String {
     let id = text(client_id);
     format!(
@@ -68,13 +68,13 @@ pub(super) fn created_item(client_id: &str) -> String {
     )
 }
 
-/// 1023 or 1024.
+/// The result of a failed create, with code 1023 or 1024.
 fn failed_item(code: &str, client_id: &str, msg: &str) -> String {
     let (id, msg) = (text(client_id), text(msg));
     format!(r#"{{"code":"{code}","status":"error","detail":{{"client_affiliate_id":{id},"msg":{msg}}}}}"#)
 }
 
-/// `id` is the ID of the affiliate that has the name, or a placeholder.
+/// The result of a duplicate create. `id` is the ID of the existing affiliate, or a placeholder.
 pub(super) fn duplicate_item(client_id: &str, id: &str) -> String {
     failed_item("1023", client_id, &exists(id))
 }
@@ -83,7 +83,7 @@ pub(super) fn bad_country_item(client_id: &str, country: &str) -> String {
     failed_item("1024", client_id, &format!("{country} is not a valid ISO 3166-1 alpha-2 country code."))
 }
 
-/// 1020, 1021 or 1025 of an update; `id` may be a reference such as `<1>`.
+/// The result of an update, with code 1020, 1021 or 1025. `id` can be a reference such as `<1>`.
 fn update_item(code: &str, status: &str, id: &str, msg: &str) -> String {
     let msg = text(msg);
     format!(r#"{{"code":"{code}","status":"{status}","detail":{{"affiliate_id":{id},"msg":{msg}}}}}"#)
@@ -109,32 +109,32 @@ fn array(items: &[String]) -> String {
     format!("[{}]", items.join(","))
 }
 
-/// A single create that succeeded.
+/// A successful single create.
 pub(super) fn created_one(client_id: &str) -> Expect {
     good(201, created_item(client_id))
 }
 
-/// A single update that succeeded.
+/// A successful single update.
 pub(super) fn updated_one(id: &str) -> Expect {
     good(200, updated_item(id))
 }
 
-/// A batch create in which every item succeeded.
+/// A batch create whose items all succeeded.
 pub(super) fn batch_created(items: &[String]) -> Expect {
     good(201, array(items))
 }
 
-/// A batch update in which every item succeeded.
+/// A batch update whose items all succeeded.
 pub(super) fn batch_updated(items: &[String]) -> Expect {
     good(200, array(items))
 }
 
-/// A batch in which some or all items failed.
+/// A batch with failed items.
 pub(super) fn mixed(items: &[String]) -> Expect {
     good(207, array(items))
 }
 
-/// Results of `POST /urls`: whether each was new.
+/// The results of `POST /urls`. `new` says which URLs are new.
 pub(super) fn urls_added(new: &[bool]) -> Expect {
     let result = |new: &bool| {
         if *new {
@@ -146,7 +146,7 @@ pub(super) fn urls_added(new: &[bool]) -> Expect {
     good(201, array(&new.iter().map(|new| result(new).to_owned()).collect::<Vec<_>>()))
 }
 
-/// 422: every path with its messages, in order.
+/// 422 with these violations, in order.
 pub(super) fn invalid<P: AsRef<str>, M: AsRef<str>>(violations: &[(P, M)]) -> Expect {
     let first = violations[0].1.as_ref();
     let message = match violations.len() {
@@ -158,7 +158,7 @@ pub(super) fn invalid<P: AsRef<str>, M: AsRef<str>>(violations: &[(P, M)]) -> Ex
     for (index, (path, message)) in violations.iter().enumerate() {
         let (path, message) = (path.as_ref(), message.as_ref());
         if index > 0 && violations[index - 1].0.as_ref() == path {
-            // Another violation of the same field.
+            // The same field has another violation.
             errors.pop();
             let _ = write!(errors, ",{}]", text(message));
         } else {
@@ -175,7 +175,7 @@ pub(super) fn invalid_one(path: &str, message: &str) -> Expect {
     invalid(&[(path, message)])
 }
 
-/// 409 of a single create. `id` is the ID of the affiliate that has the name, or a placeholder.
+/// 409 for a single create. `id` is the ID of the existing affiliate, or a placeholder.
 pub(super) fn name_exists(client_id: &str, id: &str) -> Expect {
     Expect {
         http: 409,
@@ -185,24 +185,24 @@ pub(super) fn name_exists(client_id: &str, id: &str) -> Expect {
     }
 }
 
-/// 422 of a single update with the name of another affiliate.
+/// 422 for a single update to another affiliate's name.
 pub(super) fn name_taken() -> Expect {
     invalid_one("affiliate_name", TAKEN)
 }
 
-/// 404 of an affiliate.
+/// 404 for an affiliate.
 pub(super) fn affiliate_unknown(id: &str) -> Expect {
     let msg = format!("No affiliate was found for the provided affiliate ID {id}.");
     refused(404, Code::NotFound, "AFFILIATE_NOT_FOUND", "1025", &msg)
 }
 
-/// 410 of a record at a time whose changes are deleted.
+/// 410 for a record at a time before the retained changes.
 pub(super) fn gone() -> Expect {
     let msg = "The record cannot be read as of this time: the service has removed later changes.";
     refused(410, Code::OutOfRange, "POSITION_GONE", "410", msg)
 }
 
-/// 410 of changes.
+/// 410 for changes.
 pub(super) fn position_gone(position: i64, dropped: i64, last: i64) -> Expect {
     let msg = format!(
         "Changes after position {position} are not available. You can read changes after position {dropped}, up to {last}."
@@ -210,23 +210,23 @@ pub(super) fn position_gone(position: i64, dropped: i64, last: i64) -> Expect {
     refused(410, Code::OutOfRange, "POSITION_GONE", "410", &msg)
 }
 
-/// 404 of a URL.
+/// 404 for a URL.
 pub(super) fn url_unknown() -> Expect {
     refused(404, Code::NotFound, "URL_NOT_FOUND", "1025", "URL not found.")
 }
 
-/// A write that succeeded, with its response.
+/// A successful write, with its response data.
 pub(super) fn saved(http: u16, msg: &str, data: Option<&str>) -> Expect {
     let data = data.map(|data| format!(r#","data":{data}"#)).unwrap_or_default();
     good(http, format!(r#"{{"code":"1020","status":"ok","detail":{{"msg":"{msg}"}}{data}}}"#))
 }
 
-/// 404 of a webhook.
+/// 404 for a webhook.
 pub(super) fn webhook_unknown() -> Expect {
     refused(404, Code::NotFound, "WEBHOOK_NOT_FOUND", "1025", "Webhook not found.")
 }
 
-/// 404 of a case.
+/// 404 for a case.
 pub(super) fn case_unknown() -> Expect {
     refused(404, Code::NotFound, "CASE_NOT_FOUND", "1025", "Case not found.")
 }

@@ -1,5 +1,4 @@
-//! Every field of an affiliate × every rule, in creations, updates and both batches, generated from the documented
-//! table.
+//! Every rule of every affiliate field, in single and batch creates and updates. The cases come from the documented table.
 
 use serde_json::{Value, json};
 
@@ -10,14 +9,14 @@ use super::{
     run_table,
 };
 
-/// A valid affiliate with one given field.
+/// Returns a valid affiliate with `field` set to `value`.
 fn body(field: &str, value: &Value) -> Value {
     let mut body = json!({"client_affiliate_id": "C", "affiliate_name": "N"});
     body[field] = value.clone();
     body
 }
 
-/// The affiliate of [`body`] in a response.
+/// Returns the affiliate of [`body`] as it appears in a response.
 fn read(field: &str, value: String) -> String {
     let mut values = vec![("client_affiliate_id", r#""C""#.to_owned()), ("affiliate_name", r#""N""#.to_owned())];
     values.retain(|(name, _)| *name != field);
@@ -29,8 +28,7 @@ fn client_id(body: &Value) -> String {
     body["client_affiliate_id"].as_str().unwrap().to_owned()
 }
 
-/// The error for a value in a creation, an update and both batches. The message has a placeholder for the
-/// label.
+/// Returns cases where every write rejects a value. `message` takes the field's label.
 fn refused_everywhere(
     name: &str,
     field: &Field,
@@ -50,7 +48,7 @@ fn refused_everywhere(
         || super::expect::ok(r#"{"code":"1026","status":"ok","detail":{"msg":"Affiliates found"},"data":[]}"#);
     vec![
         mark(Case::new(format!("{name}: create")).post("/affiliates", body(field.0, value), flat())),
-        // Nothing of the batch is saved.
+        // The batch saves nothing.
         mark(Case::new(format!("{name}: batch create")).get("/affiliates", nothing()).post(
             "/affiliates",
             batch,
@@ -67,7 +65,7 @@ fn refused_everywhere(
     ]
 }
 
-/// A value that every write accepts, and reads return.
+/// Returns cases where every write accepts a value and every read returns it.
 fn taken_everywhere(name: &str, field: &Field, written: &Value, read_back: &str) -> Vec<Case> {
     let body = body(field.0, written);
     let client_id = client_id(&body);
@@ -100,7 +98,7 @@ fn taken_everywhere(name: &str, field: &Field, written: &Value, read_back: &str)
 async fn valid_values_are_stored() {
     let cases = FIELDS.iter().flat_map(|field| {
         let (written, read) = field.sample();
-        taken_everywhere(&format!("{}: a usual value", field.0), field, &written, &read)
+        taken_everywhere(&format!("{}: valid value", field.0), field, &written, &read)
     });
     run_table(cases.collect()).await;
 }
@@ -206,8 +204,8 @@ async fn formats_are_enforced() {
     run_table(cases).await;
 }
 
-/// Strings and integers accept no other JSON types. The gateway reports these errors, which gRPC cannot express. Each field gets each type
-/// once, and one type in every write.
+/// String and integer fields accept no other JSON types. Only the gateway reports these errors, because gRPC cannot express them. The cases send
+/// every type in a single create, and one type per field in every write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_json_types_are_rejected() {
     let mut cases = Vec::new();
@@ -217,7 +215,7 @@ async fn wrong_json_types_are_rejected() {
             let name = format!("{}: {value}", field.0);
             let message = |label: &str| format!("The {label} field must be {}.", field.expected_type());
             let mut everywhere = refused_everywhere(&name, field, value, true, &message);
-            // The first step creates an affiliate.
+            // The first case is the single create.
             everywhere.truncate(if number % wrong.len() == index { 4 } else { 1 });
             cases.extend(everywhere);
         }
@@ -225,9 +223,9 @@ async fn wrong_json_types_are_rejected() {
     run_table(cases).await;
 }
 
-/// Null, empty and absent values, in creations and updates.
+/// Tests null, empty and absent values in creates and updates.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn null_and_empty_values_are_absent() {
+async fn null_and_empty_values_count_as_absent() {
     let mut cases = Vec::new();
     for field in FIELDS {
         let required = |label: &str| format!("The {label} field is required.");
@@ -239,7 +237,7 @@ async fn null_and_empty_values_are_absent() {
             }
             let body = body(field.0, &value);
             cases.push(
-                Case::new(format!("{name}: create is as if it were absent"))
+                Case::new(format!("{name}: create treats it as absent"))
                     .post("/affiliates", &body, created_one("C"))
                     .get("/affiliates/<1>", found("Affiliate found.", &read(field.0, "null".to_owned()))),
             );
@@ -247,7 +245,7 @@ async fn null_and_empty_values_are_absent() {
             let full = self::body(field.0, &written);
             let change = format!(r#"{{"id":<1>,"{}":{value}}}"#, field.0);
             cases.push(
-                Case::new(format!("{name}: update clears"))
+                Case::new(format!("{name}: update clears the field"))
                     .post("/affiliates", &full, created_one("C"))
                     .put("/affiliates/<1>", r#"{"id":<1>,"affiliate_name":"Other"}"#, updated_one("<1>"))
                     .put("/affiliates/<1>", r#"{"id":<1>,"affiliate_name":"N"}"#, updated_one("<1>"))
@@ -258,19 +256,19 @@ async fn null_and_empty_values_are_absent() {
         }
         if field.required() {
             for value in [" ", "\t\n ", "\u{a0}"] {
-                let name = format!("{}: white space {value:?}", field.0);
+                let name = format!("{}: whitespace {value:?}", field.0);
                 cases.extend(refused_everywhere(&name, field, &json!(value), false, &required));
             }
             let mut without = body("city", &json!("X"));
             without.as_object_mut().unwrap().remove(field.0);
             let batch = json!({"affiliates": [without]});
             let path = format!("affiliates.0.{}", field.0);
-            cases.push(Case::new(format!("{}: absent: create", field.0)).post(
+            cases.push(Case::new(format!("{}: missing in create", field.0)).post(
                 "/affiliates",
                 &without,
                 invalid_one(field.0, &required(&field.label())),
             ));
-            cases.push(Case::new(format!("{}: absent: batch create", field.0)).post(
+            cases.push(Case::new(format!("{}: missing in batch create", field.0)).post(
                 "/affiliates",
                 batch,
                 invalid_one(&path, &required(&path)),
@@ -281,7 +279,7 @@ async fn null_and_empty_values_are_absent() {
         ("client_affiliate_id", "The client affiliate id field is required."),
         ("affiliate_name", "The affiliate name field is required."),
     ]);
-    cases.push(Case::new("an empty object lacks both required fields").post("/affiliates", "{}", both));
+    cases.push(Case::new("empty object lacks both required fields").post("/affiliates", "{}", both));
     run_table(cases).await;
 }
 
@@ -295,7 +293,7 @@ async fn nul_characters_are_rejected() {
             Form::StartDate => "2024-02-\u{0}9".to_owned(),
             _ => "a\0b".to_owned(),
         };
-        refused_everywhere(&format!("{}: NUL", field.0), field, &json!(value), false, &|label| {
+        refused_everywhere(&format!("{}: NUL character", field.0), field, &json!(value), false, &|label| {
             format!("The {label} field must not contain the character U+0000.")
         })
     });

@@ -1,4 +1,4 @@
-//! `GET /urls` and `GET /cases`: filters, sorts and pages.
+//! `GET /urls` and `GET /cases`: filters, sorting and pages.
 
 use super::{
     Case,
@@ -6,7 +6,7 @@ use super::{
     records, run_table,
 };
 
-/// A company with an affiliate (`<1>`) and five URLs (`<2>` to `<6>`): ties, nulls, the first and last second of a day.
+/// URLs `<2>` to `<6>` of a company with affiliate `<1>`: ties, nulls, and the first and last second of a day.
 const URLS: &[(i32, bool, &str, Option<&str>, Option<&str>, bool)] = &[
     (1, false, "2024-03-01 00:00:00", None, Some("2024-05-01 08:00:00"), false),
     (3, true, "2024-03-01 23:59:59", Some("2024-04-01 10:00:00"), None, false),
@@ -41,7 +41,7 @@ fn given_urls(name: String) -> Case {
     case
 }
 
-/// The URL with this number, from 1, in a response.
+/// Returns a URL as it appears in a response. `number` starts at 1.
 fn url(number: usize) -> String {
     let (status, disabled, discovery, review, seen, affiliate) = URLS[number - 1];
     let affiliate = |value: &str| if affiliate { text(value) } else { "null".to_owned() };
@@ -58,11 +58,11 @@ fn url(number: usize) -> String {
     ])
 }
 
-/// A query without pages, and its results.
+/// A query without pages, and the numbers of its results.
 type Query = (&'static str, &'static [usize]);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn url_lists_filter_and_sort() {
+async fn url_lists_are_filtered_and_sorted() {
     let whole: &[Query] = &[
         ("", &[5, 4, 3, 2, 1]),
         ("sort_by=id", &[5, 4, 3, 2, 1]),
@@ -107,7 +107,7 @@ async fn url_lists_filter_and_sort() {
             given_urls(format!("urls?{query}")).get(&format!("/urls?{query}"), expected)
         })
         .collect();
-    // Total, records a page, current page, last page.
+    // Total, records per page, current page, last page.
     let paged: &[(&str, &[usize], (u32, u32, u64, u32))] = &[
         ("per_page=2", &[5, 4], (5, 2, 1, 3)),
         ("per_page=2&page=2", &[3, 2], (5, 2, 2, 3)),
@@ -136,7 +136,7 @@ async fn url_lists_filter_and_sort() {
     run_table(cases).await;
 }
 
-/// Four cases of two affiliates (`<1>`, `<2>`): status, time of creation, affiliate.
+/// Four cases of two affiliates (`<1>`, `<2>`): status, creation time, affiliate.
 const CASES: &[(i32, &str, usize)] = &[
     (1, "2024-03-01 00:00:00", 1),
     (2, "2024-03-01 23:59:59", 1),
@@ -170,7 +170,7 @@ fn case(number: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn case_lists_filter_and_sort() {
+async fn case_lists_are_filtered_and_sorted() {
     let whole: &[Query] = &[
         ("", &[4, 3, 2, 1]),
         ("sort_by=id&sort_dir=asc", &[1, 2, 3, 4]),
@@ -218,7 +218,7 @@ async fn case_lists_filter_and_sort() {
     run_table(cases).await;
 }
 
-/// REST ignores empty and unknown parameters, and all but the last repeated one.
+/// REST ignores empty and unknown parameters, and uses the last of repeated `page` parameters.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unknown_and_empty_parameters_are_ignored() {
     let all = || page("URLs found", &[5, 4, 3, 2, 1].map(url), 5, 100, 1, 1);
@@ -243,7 +243,7 @@ async fn unknown_and_empty_parameters_are_ignored() {
         }),
     );
     cases.push(
-        given_urls("an encoded name and value".to_owned())
+        given_urls("percent-encoded name and value".to_owned())
             .get("/urls?%64isabled=%79es", page("URLs found", &[5, 2].map(url), 2, 100, 1, 1))
             .only_rest(),
     );

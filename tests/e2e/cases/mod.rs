@@ -1,4 +1,4 @@
-//! The table of cases: requests, and the responses of both layers.
+//! Table-driven cases: requests and their expected responses, over REST and gRPC.
 //!
 //! A case is written once, as REST calls. It runs three times: over REST with the core in the same process, over REST with a remote core,
 //! and over gRPC. Each run has its own company.
@@ -37,7 +37,7 @@ use expect::Expect;
 pub(crate) use over_grpc::ask as ask_over_grpc;
 use run::run_table;
 
-/// One case.
+/// A test case.
 #[derive(Clone)]
 pub(crate) struct Case {
     name: String,
@@ -51,15 +51,15 @@ enum Step {
     Call(Call),
 }
 
-/// A request and its response. In all texts, `<company>` is the company, and `<1>`, `<2>`, … are the IDs that the case has received, in
-/// order.
+/// A request and its expected response. In all texts, `<company>` is the company, and `<1>`, `<2>`, … are the IDs that the case has
+/// received, in order.
 #[derive(Clone)]
 struct Call {
     method: &'static str,
     path: String,
     body: Option<String>,
     expect: Expect,
-    /// gRPC cannot express the request.
+    /// True if gRPC cannot express the request.
     only_rest: bool,
 }
 
@@ -68,7 +68,7 @@ impl Case {
         Self { name: name.into(), steps: Vec::new() }
     }
 
-    /// Adds records that the interface cannot create.
+    /// Runs SQL statements, for records that the API cannot create.
     fn sql(mut self, statement: &str) -> Self {
         self.steps.push(Step::Sql(statement.to_owned()));
         self
@@ -99,20 +99,20 @@ impl Case {
         self.call("DELETE", path, None, expect)
     }
 
-    /// Adds an affiliate with the next ID of the case.
+    /// Adds an affiliate. Its ID becomes the next ID of the case.
     fn given_affiliate(self, client_id: &str, name: &str) -> Self {
         let body = serde_json::json!({"client_affiliate_id": client_id, "affiliate_name": name});
         self.post("/affiliates", body, expect::created_one(client_id))
     }
 
-    /// Adds URLs with the next IDs of the case.
+    /// Adds URLs. Their IDs become the next IDs of the case.
     fn given_urls(self, urls: &[&str]) -> Self {
         let body =
             serde_json::json!({"urls": urls.iter().map(|url| serde_json::json!({"url": url})).collect::<Vec<_>>()});
         self.post("/urls", body, expect::urls_added(&vec![true; urls.len()]))
     }
 
-    /// Marks the last request as REST only: gRPC cannot express it.
+    /// Marks the last request as REST only, because gRPC cannot express it.
     fn only_rest(mut self) -> Self {
         match self.steps.last_mut() {
             Some(Step::Call(call)) => call.only_rest = true,

@@ -1,4 +1,4 @@
-//! The order of checks, and bodies that are not JSON.
+//! The order of checks, and bodies that are not JSON objects.
 
 use super::{
     Case,
@@ -6,37 +6,33 @@ use super::{
     run_table,
 };
 
-/// 422 comes before 404, and 404 before 409.
+/// The service checks field rules first, then the affiliate, then the name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn order_of_checks() {
+async fn field_rules_are_checked_before_records() {
     let bad = r#"{"id":9007199254740991,"affiliate_name":"N","email_one":"x"}"#;
     let violation = || invalid_one("email_one", "The email one field must be a valid email address.");
     run_table(vec![
-        Case::new("a violation is reported before an unknown affiliate").put(
-            "/affiliates/9007199254740991",
-            bad,
-            violation(),
-        ),
-        Case::new("a violation is reported before an invalid ID in the path")
+        Case::new("violation precedes unknown affiliate").put("/affiliates/9007199254740991", bad, violation()),
+        Case::new("violation precedes invalid path ID")
             .put("/affiliates/abc", r#"{"id":5,"email_one":"x"}"#, violation())
             .only_rest(),
-        Case::new("a missing ID in the body is reported before an invalid ID in the path")
+        Case::new("missing body ID precedes invalid path ID")
             .put("/affiliates/abc", r#"{"city":"X"}"#, invalid_one("id", "The id field is required."))
             .only_rest(),
-        Case::new("an invalid ID in the path, and a valid body")
+        Case::new("invalid path ID with a valid body")
             .put("/affiliates/abc", r#"{"id":5}"#, affiliate_unknown("abc"))
             .only_rest(),
-        Case::new("a violation is reported before an unknown affiliate, in a batch").given_affiliate("C", "N").put(
+        Case::new("batch violation precedes unknown affiliate").given_affiliate("C", "N").put(
             "/affiliates/9007199254740991",
             r#"{"affiliates":[{"id":<1>,"email_one":"x"}]}"#,
             invalid_one("affiliates.0.email_one", "The affiliates.0.email_one field must be a valid email address."),
         ),
-        Case::new("a violation is reported before a name that exists").given_affiliate("C", "N").post(
+        Case::new("violation precedes existing name").given_affiliate("C", "N").post(
             "/affiliates",
             r#"{"client_affiliate_id":"D","affiliate_name":"N","email_one":"x"}"#,
             violation(),
         ),
-        Case::new("an unknown affiliate comes before a taken name").given_affiliate("C", "N").put(
+        Case::new("unknown affiliate precedes taken name").given_affiliate("C", "N").put(
             "/affiliates/9007199254740991",
             r#"{"id":9007199254740991,"affiliate_name":"N"}"#,
             affiliate_unknown("9007199254740991"),
@@ -45,9 +41,9 @@ async fn order_of_checks() {
     .await;
 }
 
-/// Bodies that are not JSON, or not an object.
+/// Bodies that are not JSON objects.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn invalid_bodies_are_rejected_in_order() {
+async fn invalid_json_bodies_are_rejected() {
     let mut cases = Vec::new();
     for (body, message) in [
         ("", "The body must be valid JSON. It is empty."),

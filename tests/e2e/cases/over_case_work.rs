@@ -10,7 +10,7 @@ use test_support::GrpcClients;
 use time::{PrimitiveDateTime, macros::format_description};
 use tonic::Status;
 
-/// Sends a REST request as a gRPC call. Returns the response in the form of REST.
+/// Sends a REST request as a gRPC call and returns the response in REST form.
 pub(super) async fn ask(grpc: &mut GrpcClients, path: &str, body: Option<&str>) -> Result<String, Status> {
     let body: Value = serde_json::from_str(body.unwrap_or("{}")).unwrap();
     let mut segments = path[1..].split('/');

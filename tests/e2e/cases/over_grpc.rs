@@ -1,6 +1,6 @@
-//! REST requests as gRPC calls, and gRPC messages as REST responses.
+//! Translates REST requests to gRPC calls, and gRPC messages to REST responses.
 //!
-//! This is a separate implementation of the mapping. It uses nothing of the gateway, except the documented paths of single reads.
+//! This mapping is independent of the gateway's. The two share only the documented paths of single reads.
 
 use compliance_api::{
     description::Kind,
@@ -34,7 +34,7 @@ use tonic_types::StatusExt as _;
 use super::over_case_work;
 use crate::described::messages::contract;
 
-/// Sends a REST request as a gRPC call. Returns the response in the form of REST.
+/// Sends a REST request as a gRPC call and returns the response in REST form.
 pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Option<&str>) -> Result<String, Status> {
     let mut grpc = grpc.clone();
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
@@ -120,7 +120,7 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
     }
 }
 
-/// An operation on webhooks. `path` is the part after `/webhooks`.
+/// Sends a webhook request as a gRPC call. `path` is the part after `/webhooks`.
 async fn over_webhooks(
     grpc: &mut GrpcClients,
     method: &str,
@@ -173,12 +173,12 @@ async fn over_webhooks(
     })
 }
 
-/// The response of a write, in the envelope.
+/// Wraps the response to a write in the envelope.
 fn saved<T: Serialize>(msg: &str, data: &T) -> String {
     found(msg, data, None).replacen("1026", "1020", 1)
 }
 
-/// Reads one record with the gRPC operation of the same ID. The path has the fields of its request.
+/// Reads one record with the gRPC operation of this ID. `values` are the request fields in the path.
 async fn read_one(
     grpc: &GrpcClients,
     id: &str,
@@ -263,7 +263,7 @@ fn elements<T>(body: &Value, name: &str, element: impl Fn(&Value) -> T) -> Vec<T
     body[name].as_array().into_iter().flatten().map(element).collect()
 }
 
-/// The fields of an affiliate. Null means absent.
+/// Returns the fields of an affiliate. Null means absent.
 fn input(object: &Value) -> AffiliateInput {
     let mut input = AffiliateInput::default();
     for (name, value) in object.as_object().unwrap() {
@@ -282,7 +282,7 @@ fn input(object: &Value) -> AffiliateInput {
     input
 }
 
-/// A change. The mask has the present fields.
+/// Returns an update whose mask lists the fields of the object.
 fn change(object: &Value) -> AffiliateUpdate {
     let fields = object.as_object().unwrap().keys().filter(|name| AffiliateInput::field(name).is_some());
     AffiliateUpdate {
@@ -293,7 +293,7 @@ fn change(object: &Value) -> AffiliateUpdate {
     }
 }
 
-/// A request for a page. Its fields have the names of the parameters, and its enums the names of the values.
+/// Builds a list request from a query. Request fields have the names of the parameters, and enum values the names of the values.
 fn list_request<M: prost::Message + Default + Check>(query: &str) -> M {
     let descriptor = contract().get_message_by_name(&format!("compliance.v1.{}", M::MESSAGE.name)).unwrap();
     let mut request = DynamicMessage::new(descriptor.clone());
@@ -323,7 +323,7 @@ fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap())
 }
 
-/// Records in the envelope.
+/// Wraps records in the envelope.
 fn found<T: Serialize>(msg: &str, data: &T, meta: Option<&PageMeta>) -> String {
     let data = serde_json::to_string(data).unwrap();
     let meta = meta.map(|meta| {
@@ -347,7 +347,7 @@ fn results(results: &[AffiliateResult]) -> String {
     format!("[{}]", items.join(","))
 }
 
-/// The result of a write, in the form of REST.
+/// Returns the result of a write in REST form.
 pub(crate) fn rest_form(code: i32, id: Option<i64>, client_id: Option<&str>, url_id: Option<i64>, msg: &str) -> String {
     let status = if code == 1020 { "ok" } else { "error" };
     let mut detail = Vec::new();
@@ -358,7 +358,7 @@ pub(crate) fn rest_form(code: i32, id: Option<i64>, client_id: Option<&str>, url
     format!(r#"{{"code":"{code}","status":"{status}","detail":{{{}}}}}"#, detail.join(","))
 }
 
-/// An error in the form of REST. Only REST has result codes, so the code comes from the expectation.
+/// Returns an error in REST form. Only REST has result codes, so the code comes from the expectation.
 pub(crate) fn rest_form_of(status: &Status, expected: &str) -> String {
     let details = status.get_error_details();
     let text = |text: &str| serde_json::to_string(text).unwrap();
@@ -380,7 +380,7 @@ pub(crate) fn rest_form_of(status: &Status, expected: &str) -> String {
     let client_id = value("client_affiliate_id");
     let form = rest_form(code, None, client_id, None, status.message());
     let Some(fields) = value("fields").or_else(|| value("field")) else { return form };
-    // Several of these apply only to a request ID that opened a case.
+    // Only the error for a reused request ID has `fields`.
     let case =
         value("fields").and_then(|_| value("case_id")).map(|id| format!(r#""case_id":{id},"#)).unwrap_or_default();
     let fields: Vec<&str> = fields.split(',').collect();

@@ -1,4 +1,4 @@
-//! The overview, with figures on both sides of every boundary.
+//! The overview, with records on both sides of every boundary.
 
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
@@ -7,7 +7,7 @@ use time::{Duration, OffsetDateTime};
 
 use super::ask_over_grpc;
 
-/// The responses of all layers on one day. It repeats if the day ends between them.
+/// Returns the overview and its day. All layers must agree. Retries if the day ends between the reads.
 async fn overview(service: &TestService, company: i64, fill: impl Fn(i64) -> String) -> (Value, time::Date) {
     loop {
         let day = OffsetDateTime::now_utc().date();
@@ -32,14 +32,14 @@ async fn overview(service: &TestService, company: i64, fill: impl Fn(i64) -> Str
     }
 }
 
-/// Removes the records of the company.
+/// Returns statements that remove the company's records.
 fn without_records(company: i64) -> String {
     let tables =
         ["infractions", "incidents", "compliance_urls", "compliance_cases", "affiliates", "vocabulary_entries"];
     tables.map(|table| format!("delete from {table} where company_id = {company};")).concat()
 }
 
-/// The number of these days in each of the twelve weeks.
+/// Counts the days in each of the last twelve weeks.
 fn weekly(days_ago: &[i64]) -> [i64; 12] {
     let mut weeks = [0; 12];
     for days in days_ago.iter().filter(|days| (0..84).contains(*days)) {
@@ -48,7 +48,7 @@ fn weekly(days_ago: &[i64]) -> [i64; 12] {
     weeks
 }
 
-/// Cases: ID, status, risk level, days since the creation, hours until the follow-up, days since the case was closed.
+/// A case: ID, status, risk level, days since creation, hours until the follow-up, days since closing.
 type Row = (i64, i32, Option<i32>, i64, Option<i64>, Option<i64>);
 
 const CASES: &[Row] = &[
@@ -61,7 +61,7 @@ const CASES: &[Row] = &[
     (9006, 2, None, 90, None, None),
     (9007, 2, Some(1), 91, None, None),
     (9008, 2, Some(1), -2, Some(-200), None),
-    // Closed cases that would be overdue.
+    // Closed cases, some with a past follow-up date.
     (9010, 5, Some(3), 3, Some(-5), None),
     (9011, 6, Some(3), 200, Some(-5), Some(0)),
     (9012, 9, None, 83, None, Some(83)),
@@ -70,7 +70,7 @@ const CASES: &[Row] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn overview_counts_records() {
+async fn overview_counts_match_the_records() {
     let service = TestService::start().await;
     let fill = |company: i64| {
         let midnight = "date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'";
@@ -154,13 +154,13 @@ async fn overview_counts_records() {
     assert_eq!(found, expected, "found {found:#}");
 }
 
-/// Days since the discovery of URLs.
+/// Days since the discovery of each URL.
 const URLS: &[i64] = &[0, 6, 7, 83, 84, -1];
-/// Days since infractions were recorded, each with the index of its URL. Entries of the same week and URL follow each other.
+/// Days since each infraction was recorded, and the index of its URL. Entries with the same week and URL are adjacent.
 const INFRACTIONS: &[(i64, i64)] = &[(0, 0), (3, 0), (6, 0), (6, 1), (7, 0), (83, 1), (84, 0), (-1, 0)];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn at_most_twenty_overdue_cases() {
+async fn overview_lists_at_most_twenty_overdue_cases() {
     let service = TestService::start().await;
     let fill = |company: i64| {
         format!(
@@ -174,13 +174,13 @@ async fn at_most_twenty_overdue_cases() {
     assert_eq!(found["cases"]["overdue"], 41);
     let cases = found["cases"]["overdue_cases"].as_array().unwrap().iter();
     let ids: Vec<i64> = cases.map(|case| case["case_id"].as_i64().unwrap()).collect();
-    // Pairs have the same date.
+    // Cases come in pairs with the same date.
     let expected = [42, 40, 41, 38, 39, 36, 37, 34, 35, 32, 33, 30, 31, 28, 29, 26, 27, 24, 25, 22];
     assert_eq!(ids, expected);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn overview_of_an_empty_company() {
+async fn empty_company_overview_has_zero_counts() {
     let service = TestService::start().await;
     let (found, _) = overview(&service, new_company(), without_records).await;
     assert_eq!(found["cases"]["overdue_cases"], json!([]));

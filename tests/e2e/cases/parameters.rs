@@ -15,7 +15,7 @@ use super::{
 const SORT_DIR: &str = "The selected sort dir is invalid. It must be one of: asc, desc.";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_parameters_are_rejected() {
+async fn invalid_parameters_are_rejected() {
     let per_page = "The per page field must be between 1 and 200.";
     let mut table = Vec::new();
     let mut add = |path: &str, query: &str, expected: Expect, only_rest: bool| {
@@ -39,7 +39,7 @@ async fn wrong_parameters_are_rejected() {
         add(path, "per_page=99999999999999999999", invalid_one("per_page", per_page), true);
         for name in of_kind(Kind::Integer(64)).filter(|name| *name != "per_page") {
             let label = name.replace('_', " ");
-            // For these, 0 selects cases without a value.
+            // For these fields, 0 selects cases without a value.
             let least = i32::from(!["risk_level_id", "sub_status_id"].contains(&name));
             let between = format!("The {label} field must be between {least} and 9007199254740991.");
             for value in [&*(least - 1).to_string(), "-2", "9007199254740992", "9223372036854775807"] {

@@ -7,7 +7,7 @@ use super::{
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn impossible_ids_are_not_found() {
+async fn invalid_path_ids_return_404() {
     let sayable = ["0", "-1", "9007199254740992", "9223372036854775807", "-9223372036854775808"];
     let unsayable = [
         "abc",
@@ -28,7 +28,7 @@ async fn impossible_ids_are_not_found() {
     ];
     let mut cases = Vec::new();
     for id in sayable.iter().chain(&unsayable) {
-        // The decoded path.
+        // The ID after percent-decoding.
         let provided = match *id {
             "1%20" => "1 ",
             "%201" => " 1",

@@ -1,12 +1,12 @@
-//! Texts with placeholders: `<id>` is any ID, which the case stores; `<now>` is the current time, `<tomorrow>` a day later; `<number>` is any
-//! number and `<secret>` any secret. Other text is literal.
+//! Patterns with placeholders. `<id>` matches any new ID, and the case stores it. `<now>` matches the current time, and `<tomorrow>` a day later.
+//! `<number>` matches any number, and `<secret>` any secret. Other text is literal.
 
 use time::{OffsetDateTime, PrimitiveDateTime, macros::format_description};
 
-/// Maximum age of the current time in a comparison.
+/// Maximum difference from the current time.
 const PRESENT: time::Duration = time::Duration::minutes(5);
 
-/// Replaces the company and known IDs in a text.
+/// Fills in the company and the known IDs.
 pub(super) fn filled(text: &str, company: i64, ids: &[i64]) -> String {
     let mut text = text.replace("<company>", &company.to_string());
     for (index, id) in ids.iter().enumerate() {
@@ -15,7 +15,7 @@ pub(super) fn filled(text: &str, company: i64, ids: &[i64]) -> String {
     text
 }
 
-/// Compares a text with a pattern, and stores the IDs at each `<id>`.
+/// Matches a text against a pattern, and stores the ID at each `<id>`.
 pub(super) fn matches(pattern: &str, text: &str, ids: &mut Vec<i64>) -> Result<(), String> {
     let (mut pattern, mut rest) = (pattern, text);
     loop {
@@ -24,11 +24,11 @@ pub(super) fn matches(pattern: &str, text: &str, ids: &mut Vec<i64>) -> Result<(
         let literal = &pattern[..next.unwrap_or(pattern.len())];
         let Some(after) = rest.strip_prefix(literal) else { return Err(difference(literal, rest)) };
         let Some(next) = next else {
-            return if after.is_empty() { Ok(()) } else { Err(format!("there is more: {after}")) };
+            return if after.is_empty() { Ok(()) } else { Err(format!("unexpected text at the end: {after}")) };
         };
         if pattern[next..].starts_with("<id>") {
             let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-            let id = after[..digits].parse().map_err(|_| format!("missing ID: {after}"))?;
+            let id = after[..digits].parse().map_err(|_| format!("expected an ID, got {after}"))?;
             if id < 1 || ids.contains(&id) {
                 return Err(format!("the ID {id} is not new"));
             }
@@ -40,11 +40,11 @@ pub(super) fn matches(pattern: &str, text: &str, ids: &mut Vec<i64>) -> Result<(
         } else if pattern[next..].starts_with("<secret>") {
             let secret = after.split('"').next().unwrap_or_default();
             if !secret.starts_with("whsec_") || secret.len() != 50 {
-                return Err(format!("no secret here: {after}"));
+                return Err(format!("expected a secret, got {after}"));
             }
             (pattern, rest) = (&pattern[next + 8..], &after[secret.len()..]);
         } else {
-            let timestamp = after.get(..19).ok_or_else(|| format!("no timestamp here: {after}"))?;
+            let timestamp = after.get(..19).ok_or_else(|| format!("expected a timestamp, got {after}"))?;
             let is_tomorrow = pattern[next..].starts_with("<tomorrow>");
             is_present(timestamp, time::Duration::days(is_tomorrow.into()))?;
             (pattern, rest) = (&pattern[next + if is_tomorrow { 10 } else { 5 }..], &after[19..]);
@@ -52,12 +52,12 @@ pub(super) fn matches(pattern: &str, text: &str, ids: &mut Vec<i64>) -> Result<(
     }
 }
 
-/// Whether a text is the current time plus this duration.
+/// Checks that a text is the current time plus this duration.
 fn is_present(timestamp: &str, later: time::Duration) -> Result<(), String> {
     let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
     let timestamp = PrimitiveDateTime::parse(timestamp, format).map_err(|error| format!("{timestamp}: {error}"))?;
     let age = OffsetDateTime::now_utc() + later - timestamp.assume_utc();
-    if age.abs() < PRESENT { Ok(()) } else { Err(format!("{timestamp} is not the present")) }
+    if age.abs() < PRESENT { Ok(()) } else { Err(format!("{timestamp} is not the expected time")) }
 }
 
 fn difference(expected: &str, got: &str) -> String {

@@ -1,4 +1,4 @@
-//! Every field of a URL and a case, with data.
+//! URLs and cases with data in every field.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use super::{
     records, run_table,
 };
 
-/// A name of the company's own.
+/// Returns a statement that adds a custom vocabulary name.
 fn own_name(vocabulary: i32, id: i32, name: &str, parent: &str) -> String {
     format!(
         "insert into vocabulary_entries (company_id, vocabulary, id, name, parent_id)
@@ -57,7 +57,7 @@ async fn urls_are_read_by_id() {
         ),
     ]);
     let given = || {
-        Case::new("every field of a URL")
+        Case::new("URL with every field")
             .given_affiliate("C-1", "Ann")
             .sql(
                 "insert into compliance_urls (company_id, url, url_hash, domain, incident_status_id, disabled,
@@ -83,12 +83,12 @@ async fn urls_are_read_by_id() {
         given()
             .get("/urls/<2>", found("URL found.", &full))
             .get("/urls", page("URLs found", std::slice::from_ref(&full), 1, 100, 1, 1)),
-        Case::new("nothing known of a URL")
+        Case::new("URL without optional fields")
             .sql("insert into compliance_urls (company_id, url, url_hash, discovery_date) values (<company>, 'x', '1', '2024-01-01Z') returning id")
             .get("/urls/<1>", found("URL found.", &records::url(&[
                 ("id", "<1>".into()), ("url", r#""x""#.into()), ("discovery_date", r#""2024-01-01 00:00:00""#.into()),
             ]))),
-        Case::new("false_positive and a status of the company's own")
+        Case::new("URL with `false_positive` and custom statuses")
             .sql(&own_name(5, 1003, "Under Appeal", "null"))
             .sql(&own_name(6, 1000, "Human", "null"))
             .sql("insert into compliance_urls (company_id, url, url_hash, discovery_date, false_positive, incident_status_id, transcription_status_id)
@@ -97,7 +97,7 @@ async fn urls_are_read_by_id() {
                 ("id", "<1>".into()), ("url", r#""x""#.into()), ("discovery_date", r#""2024-01-01 00:00:00""#.into()),
                 ("false_positive", r#""yes""#.into()), ("incident_status", r#""Under Appeal""#.into()), ("transcription_status", r#""Human""#.into()),
             ]))),
-        Case::new("no URL of this ID").get("/urls/9007199254740991", url_unknown()),
+        Case::new("unknown URL").get("/urls/9007199254740991", url_unknown()),
     ])
     .await;
 }
@@ -198,27 +198,27 @@ async fn cases_are_read_by_id() {
             )
     };
     run_table(vec![
-        given("every field of a case")
+        given("case with every field")
             .get("/cases/<3>", found("Case found.", &full()))
             .get("/cases", page("Cases found", &[full()], 1, 100, 1, 1)),
-        given("the data of the affiliate is its current data")
+        given("case shows the affiliate's current data")
             .put("/affiliates/<2>", r#"{"id":<2>,"affiliate_name":"Anna"}"#, updated_one("<2>"))
             .get("/cases/<3>", found("Case found.", &records::case(&shown("Anna")))),
-        Case::new("nothing known of a case")
+        Case::new("case without optional fields")
             .given_affiliate("C-1", "Ann")
             .sql("insert into compliance_cases (company_id, affiliate_id, created_date) values (<company>, <1>, '2024-01-01Z') returning id")
             .get("/cases/<2>", found("Case found.", &records::case(&[
                 ("case_id", "<2>".into()), ("created_date", r#""2024-01-01 00:00:00""#.into()),
                 ("affiliate_name", r#""Ann""#.into()), ("affiliate_id", r#""C-1""#.into()),
             ]))),
-        Case::new("an unknown upline has no name")
+        Case::new("unknown upline has no name")
             .post("/affiliates", json!({"client_affiliate_id": "C-1", "affiliate_name": "Ann", "upline": "C-7"}), super::expect::created_one("C-1"))
             .sql("insert into compliance_cases (company_id, affiliate_id, created_date) values (<company>, <1>, '2024-01-01Z') returning id")
             .get("/cases/<2>", found("Case found.", &records::case(&[
                 ("case_id", "<2>".into()), ("created_date", r#""2024-01-01 00:00:00""#.into()),
                 ("affiliate_name", r#""Ann""#.into()), ("affiliate_id", r#""C-1""#.into()), ("upline", r#""C-7""#.into()),
             ]))),
-        Case::new("names of the company's own")
+        Case::new("custom vocabulary names")
             .given_affiliate("C-1", "Ann")
             .sql(&own_name(1, 1001, "S", "null"))
             .sql(&own_name(2, 1002, "SS", "null"))
@@ -231,7 +231,7 @@ async fn cases_are_read_by_id() {
                 ("affiliate_name", r#""Ann""#.into()), ("affiliate_id", r#""C-1""#.into()),
                 ("case_status", r#""S""#.into()), ("sub_status", r#""SS""#.into()), ("notice_status", r#""N""#.into()), ("risk_level", r#""R""#.into()),
             ]))),
-        Case::new("no case of this ID").get("/cases/9007199254740991", case_unknown()),
+        Case::new("unknown case").get("/cases/9007199254740991", case_unknown()),
     ])
     .await;
 }

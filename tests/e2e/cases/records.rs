@@ -1,4 +1,4 @@
-//! The documented fields of affiliates, with limits and the form in responses.
+//! The documented fields of records, with their limits and their form in responses.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::expect::text;
 
-/// The required form of a text field.
+/// The required format of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Any,
@@ -15,19 +15,19 @@ pub(super) enum Form {
     Country,
     Status,
     StartDate,
-    /// A number of 32 bits.
-    #[allow(dead_code, reason = "No field is one yet. A new one is a line of the table, as a text is.")]
+    /// A 32-bit integer.
+    #[allow(dead_code, reason = "no field is an integer yet")]
     Integer,
-    #[allow(dead_code, reason = "The same.")]
+    #[allow(dead_code, reason = "no field is a flag yet")]
     YesNo,
 }
 
-/// A field: its name in requests, its maximum length in characters, and its form.
+/// A field: its name in requests, its maximum length in characters, and its format.
 pub(super) struct Field(pub(super) &'static str, pub(super) usize, pub(super) Form);
 
 use Form::{Any, Country, Email, Integer, StartDate, Status, Url, YesNo};
 
-/// The table of fields in the specification. A status has no maximum length.
+/// The specification's table of fields. A status has no maximum length.
 pub(super) const FIELDS: &[Field] = &[
     Field("client_affiliate_id", 64, Any),
     Field("affiliate_name", 128, Any),
@@ -73,12 +73,12 @@ pub(super) const FIELDS: &[Field] = &[
 ];
 
 impl Field {
-    /// Whether a creation requires the field.
+    /// Returns whether a create requires the field.
     pub(super) fn required(&self) -> bool {
         matches!(self.0, "client_affiliate_id" | "affiliate_name")
     }
 
-    /// The name of the field in responses.
+    /// Returns the name of the field in responses.
     pub(super) fn read_name(&self) -> &'static str {
         match self.0 {
             "affiliate_name" => "distributor_name",
@@ -88,17 +88,17 @@ impl Field {
         }
     }
 
-    /// The name of the field in error messages.
+    /// Returns the name of the field in error messages.
     pub(super) fn label(&self) -> String {
         self.0.replace('_', " ")
     }
 
-    /// A valid text of exactly `chars` characters, multi-byte if the form allows it.
+    /// Returns a valid text of exactly `chars` characters, multi-byte if the format allows it.
     pub(super) fn of_length(&self, chars: usize) -> String {
         match self.2 {
             Any => "é".repeat(chars),
             Email => {
-                // A local part has at most 64 characters, a label of a domain at most 63.
+                // A local part has at most 64 characters, and a domain label at most 63.
                 let mut email = String::from("a@");
                 while email.len() + 60 < chars {
                     email.push_str(&"b".repeat(40));
@@ -108,11 +108,11 @@ impl Field {
                 format!("{email}{}.org", "c".repeat(rest))
             }
             Url => format!("https://example.org/{}", "é".repeat(chars - "https://example.org/".len())),
-            _ => panic!("{} has no free length", self.0),
+            _ => panic!("{} has a fixed length", self.0),
         }
     }
 
-    /// A valid value in a request, and its JSON in a response.
+    /// Returns a valid request value, and its JSON in a response.
     pub(super) fn sample(&self) -> (Value, String) {
         let (written, read) = match self.2 {
             Any => (json!(format!("{} «x»", self.0)), None),
@@ -128,16 +128,16 @@ impl Field {
         (written, read)
     }
 
-    /// The expected type in an error message.
+    /// Returns the name of the expected type in error messages.
     pub(super) fn expected_type(&self) -> &'static str {
         match self.2 {
-            Integer => "an integer of 32 bits",
+            Integer => "a 32-bit integer",
             YesNo => "yes or no",
             _ => "a string",
         }
     }
 
-    /// Values of other types.
+    /// Returns values of the wrong types.
     pub(super) fn wrong_types(&self) -> [Value; 5] {
         let [integer, flag] = match self.2 {
             Integer => [json!(1_u64 << 31), json!(true)],
@@ -148,7 +148,7 @@ impl Field {
     }
 }
 
-/// An affiliate in a response. The arguments are the fields that are not null, by their names in requests.
+/// Returns an affiliate as it appears in a response. `values` has the non-null fields, by their request names.
 pub(super) fn affiliate(id: &str, values: &[(&str, String)]) -> String {
     let mut record = format!(r#"{{"id":{id},"client_id":<company>"#);
     for field in FIELDS {
@@ -159,7 +159,7 @@ pub(super) fn affiliate(id: &str, values: &[(&str, String)]) -> String {
     record
 }
 
-/// The specification's fields of a compliance URL, in order, with default values.
+/// The specification's fields of a compliance URL, in order, with their default values.
 const URL: &[(&str, &str)] = &[
     ("id", ""),
     ("url", ""),
@@ -244,12 +244,12 @@ const CASE: &[(&str, &str)] = &[
     ("note", "null"),
 ];
 
-/// A URL in a response, with JSON values of the fields that differ from the default.
+/// Returns a URL as it appears in a response. `values` has the JSON of the fields that differ from their defaults.
 pub(crate) fn url(values: &[(&str, String)]) -> String {
     object(URL, values)
 }
 
-/// A case in a response.
+/// Returns a case as it appears in a response.
 pub(crate) fn case(values: &[(&str, String)]) -> String {
     object(CASE, values)
 }

@@ -1,4 +1,4 @@
-//! Runs cases over every layer and collects the failures, so that one run reports all of them.
+//! Runs cases over every layer and reports all failures of a run together.
 
 use futures::StreamExt as _;
 use sqlx::{AssertSqlSafe, Row as _};
@@ -6,15 +6,15 @@ use test_support::{GrpcClients, Layer, RestClient, RestResponse, TestService, ne
 
 use super::{Call, Case, Expect, Step, over_grpc, pattern};
 
-/// Cases in flight.
+/// Maximum number of cases in flight.
 const AT_ONCE: usize = 12;
 
-/// Runs a table over one service; fails with every difference.
+/// Runs a table of cases against one service. Panics with all failures.
 pub(super) async fn run_table(cases: Vec<Case>) {
     let mut names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
     names.sort_unstable();
     let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
-    assert_eq!(twice, None, "two cases have one name");
+    assert_eq!(twice, None, "two cases have the same name");
 
     let service = TestService::start().await;
     let runs = cases.iter().flat_map(|case| [Layer::Rest, Layer::RestRemote, Layer::Grpc].map(|layer| (case, layer)));

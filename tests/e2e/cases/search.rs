@@ -1,4 +1,4 @@
-//! Searches for affiliates and URLs by part of a text.
+//! Affiliate and URL search by partial text.
 
 use compliance_api::v1::SearchComplianceUrlsRequest;
 use sqlx::AssertSqlSafe;
@@ -11,7 +11,7 @@ use super::{
     records, run_table,
 };
 
-/// The client's identifier and the name of each affiliate (`<1>` to `<4>`).
+/// Client identifiers and names of affiliates `<1>` to `<4>`.
 const AFFILIATES: [(&str, &str); 4] =
     [("C-1", "Ann Müller"), ("c-2", "BOB 100% _x"), ("X.3", r"anna [a] (b)\d"), ("ZZ-ann", "Émile O'Neill")];
 
@@ -24,8 +24,8 @@ fn affiliate(number: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn affiliate_search_finds_words() {
-    // A query, and the affiliates that it finds.
+async fn affiliate_search_matches_words() {
+    // Queries and the affiliates they find.
     let queries: &[(&str, &[usize])] = &[
         ("q=ANN", &[1, 3, 4]),
         ("q=ann&limit=2", &[1, 3]),
@@ -39,7 +39,6 @@ async fn affiliate_search_finds_words() {
         ("q=NEILL emile", &[4]),
         ("q=_x bob 100%", &[2]),
         ("q=bob ann", &[]),
-        // Exact matches come first: an identifier, a name, an ID.
         ("q=ZZ-ann", &[4]),
         ("q=.", &[3]),
         ("q=_", &[2]),
@@ -49,7 +48,7 @@ async fn affiliate_search_finds_words() {
         ("q=*", &[]),
         ("q=nobody", &[]),
     ];
-    // The same, in forms that only a query string can have.
+    // Only REST can express percent-encoding and repeated parameters.
     let encoded: &[(&str, &[usize])] = &[
         ("q=%25", &[2]),
         ("q=100%25+_", &[2]),
@@ -76,7 +75,7 @@ async fn affiliate_search_finds_words() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn affiliate_search_finds_emails_and_phones() {
+async fn affiliate_search_matches_emails_and_phones() {
     let (email, phone) = (text("Ann@Example.org"), text("+1 (555) 010-4477"));
     let ann = records::affiliate(
         "<1>",
@@ -112,9 +111,9 @@ async fn affiliate_search_finds_emails_and_phones() {
     run_table(cases.into()).await;
 }
 
-/// Names in forms that partners send, and queries that find them.
+/// Partners send names in composed and decomposed forms. Queries find both.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn accents_and_their_forms_do_not_matter() {
+async fn search_ignores_accents_and_unicode_forms() {
     let names = [
         "Fran\u{e7}ois Gar\u{e7}on",
         "Franc\u{327}ois Garc\u{327}on",
@@ -148,7 +147,7 @@ async fn accents_and_their_forms_do_not_matter() {
     run_table(cases.collect()).await;
 }
 
-/// An exact match comes first, even if many records before it contain the text.
+/// An exact match comes first, even if many earlier records contain the text.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn exact_matches_come_first() {
     let service = TestService::start().await;
@@ -185,7 +184,7 @@ async fn exact_matches_come_first() {
             let found = rest.get(&format!("/urls:search?q={q}")).await.with_status(200);
             assert_eq!(found["data"][0]["id"], url, "{q}");
         }
-        // No other company's record is found by its ID, name or URL.
+        // The search never finds another company's record by its ID.
         let foreign = "select min(id) from affiliates where company_id = $1";
         let foreign: i64 = sqlx::query_scalar(foreign).bind(other).fetch_one(&service.pool).await.unwrap();
         let found = rest.get(&format!("/affiliates:search?q=%23{foreign}")).await.with_status(200);
@@ -200,7 +199,7 @@ const URLS: [&str; 4] = [
     "https://other.example/x",
 ];
 
-/// The URL `<number + 1>`; the second one has an affiliate, `<1>`, and infractions.
+/// Returns URL `<number + 1>` as it appears in a response. The second URL has affiliate `<1>` and infractions.
 fn url(number: usize) -> String {
     let mut values = vec![
         ("id", format!("<{}>", number + 1)),
@@ -238,7 +237,7 @@ fn given_urls(name: String) -> Case {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn url_search_finds_texts() {
+async fn url_search_matches_partial_urls() {
     let queries: &[(&str, &[usize])] = &[
         ("q=EXAMPLE", &[4, 3, 2, 1]),
         ("q=EXAMPLE&limit=1", &[4]),
@@ -264,7 +263,7 @@ async fn url_search_finds_texts() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_search_parameters_are_rejected() {
+async fn invalid_search_parameters_are_rejected() {
     let (required, limit) = ("The q field is required.", "The limit field must be between 1 and 50.");
     let mut table = Vec::new();
     let mut add = |path: &str, query: &str, violations: &[(&str, &str)], only_rest: bool| {
@@ -288,16 +287,16 @@ async fn wrong_search_parameters_are_rejected() {
     for (path, most) in [("/affiliates:search", 128), ("/urls:search", 256)] {
         let longest = format!("{path}?q={}", "é".repeat(most));
         let msg = if most == 128 { "Affiliates found" } else { "URLs found" };
-        table.push(Case::new(format!("the longest text of {path}")).get(&longest, found(msg, "[]")));
+        table.push(Case::new(format!("maximum query length for {path}")).get(&longest, found(msg, "[]")));
     }
     table.push(
-        Case::new("two characters of a URL")
+        Case::new("URL query of two characters")
             .get("/urls:search?q=ab", invalid_one("q", "The q field must be at least 3 characters.")),
     );
     run_table(table).await;
 }
 
-/// Three records, with one record per message.
+/// A message has room for only one of the three records.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn oversized_search_results_return_413() {
     let options = Options { message_limit: 1 << 20, ..Options::default() };

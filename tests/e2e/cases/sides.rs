@@ -1,4 +1,4 @@
-//! Cases of any number of items or bytes. The expected results do not depend on the strategy of the operation.
+//! Cases for any number of items or bytes. The expected results do not depend on the operation's strategy.
 
 use compliance_api::{MAX_VIOLATION_BYTES, rules::MAX_VIOLATIONS};
 use core_server::limits::{MANY_AFFILIATES, MESSAGE_RECORDS};
@@ -20,7 +20,7 @@ use super::{
 #[derive(Clone, Default)]
 struct Record {
     written: Map<String, Value>,
-    /// The fields that are not null, by their names in requests.
+    /// The non-null fields, by their request names.
     read: Vec<(&'static str, String)>,
 }
 
@@ -47,18 +47,18 @@ impl Record {
         self.written["client_affiliate_id"].as_str().unwrap()
     }
 
-    /// The affiliate in a response, with the ID that the case received at this index, from 1.
+    /// Returns the affiliate as it appears in a response, with the ID `<number>`.
     fn read(&self, number: usize) -> String {
         affiliate(&format!("<{number}>"), &self.read)
     }
 }
 
-/// The optional fields of an affiliate.
+/// Returns the optional affiliate fields.
 fn optional() -> Vec<&'static Field> {
     FIELDS.iter().filter(|field| !field.required()).collect()
 }
 
-/// The records of a list, with all IDs of the case.
+/// Expects a list of these records, with the IDs of the case in order.
 fn listed_records<'r>(records: impl IntoIterator<Item = &'r Record>) -> super::Expect {
     let records = records.into_iter().enumerate().map(|(index, record)| record.read(index + 1));
     list(&records.collect::<Vec<_>>())
@@ -69,15 +69,14 @@ fn batch<'r>(records: impl IntoIterator<Item = &'r Record>) -> Value {
 }
 
 impl Case {
-    /// Creates affiliates as a batch.
+    /// Creates affiliates in a batch.
     fn given_batch(self, records: &[Record]) -> Self {
         let results: Vec<String> = records.iter().map(|record| created_item(record.client_id())).collect();
         self.post("/affiliates", batch(records), batch_created(&results))
     }
 }
 
-/// This number of URLs in a request: some exist, and some are equal. Each position has its own result, and each
-/// ID belongs to the URL at its position.
+/// Adds this number of URLs in one request. Some exist, and some are equal. Each result and ID belongs to the URL at its position.
 pub(super) fn urls(count: usize) -> Vec<Case> {
     let present = ["https://example.org/present", "https://example.org/other"];
     let mut urls: Vec<(String, bool)> =
@@ -102,10 +101,10 @@ pub(super) fn urls(count: usize) -> Vec<Case> {
     vec![case.post("/urls", body(&texts), urls_added(&vec![false; count]))]
 }
 
-/// A batch of this number of affiliates, whose names are in another order.
+/// Creates this number of affiliates in a batch, with their names out of order.
 ///
-/// Only one affiliate has each optional field: the first or the last one, in the order of the request or of the names. One name is
-/// taken, one repeats an earlier name, and two more items fail for their country.
+/// Only one affiliate has each optional field: the first or last affiliate, by request order or by name. One name is taken, one repeats an earlier
+/// name, and two more items have unknown countries.
 pub(super) fn creates(count: usize) -> Vec<Case> {
     let name = |item: usize| format!("N {:05}", (item * 7919 + 5000) % 10_007);
     let mut records: Vec<Record> = (0..count).map(|item| Record::new(format!("C{item}"), name(item))).collect();
@@ -136,14 +135,14 @@ pub(super) fn creates(count: usize) -> Vec<Case> {
     }
     let created = (0..count).filter(|item| ![taken, twin].contains(item)).map(|item| records[item].clone());
     let all: Vec<Record> = std::iter::once(Record::new("0", "Old")).chain(created).collect();
-    let case = Case::new(format!("{count} affiliates whose fields are given at the ends")).given_affiliate("0", "Old");
+    let case = Case::new(format!("{count} affiliates with optional fields at the ends")).given_affiliate("0", "Old");
     vec![
         case.post("/affiliates", json!({"affiliates": items}), mixed(&results))
             .get("/affiliates", listed_records(&all)),
     ]
 }
 
-/// This number of changes in a batch: of different affiliates, and of half as many, each changed twice.
+/// Updates this number of affiliates in a batch, and half as many affiliates twice each.
 pub(super) fn updates(count: usize) -> Vec<Case> {
     let reserved = ["city", "zip", "notes", "state"];
     let fields: Vec<_> = optional().into_iter().filter(|field| !reserved.contains(&field.0)).collect();
@@ -162,7 +161,7 @@ pub(super) fn updates(count: usize) -> Vec<Case> {
             change.insert("city".to_owned(), if affiliate % 2 == 0 { Value::Null } else { json!("") });
             change.insert("zip".to_owned(), json!(item.to_string()));
         }
-        // An ID is a number.
+        // IDs are numbers, so they need no quotes.
         (affiliate, json!(change).to_string().replace("\"<", "<").replace(">\"", ">"))
     };
     let case = |name: &str, affiliates: usize, changes: Vec<(usize, String)>| {
@@ -182,7 +181,7 @@ pub(super) fn updates(count: usize) -> Vec<Case> {
         let results: Vec<String> = changes.iter().map(|(id, _)| updated_item(&format!("<{}>", id + 1))).collect();
         let changes: Vec<&str> = changes.iter().map(|(_, change)| change.as_str()).collect();
         let body = format!(r#"{{"affiliates":[{}]}}"#, changes.join(","));
-        Case::new(format!("{count} changes of {name} affiliates"))
+        Case::new(format!("{count} updates of {name} affiliates"))
             .given_batch(&given)
             .put("/affiliates/<1>", body, batch_updated(&results))
             .get("/affiliates", listed_records(&records))
@@ -193,12 +192,12 @@ pub(super) fn updates(count: usize) -> Vec<Case> {
     ]
 }
 
-/// A batch with this number of new affiliates, and a batch with this number of changes.
+/// Sends a batch of this many creates, and a batch of this many updates.
 pub(super) fn batches(count: usize) -> Vec<Case> {
     [creates(count), updates(count)].concat()
 }
 
-/// A list of this number of affiliates.
+/// Lists this number of affiliates.
 pub(super) fn listed(count: usize) -> Vec<Case> {
     let fields = optional();
     let records: Vec<Record> = (0..count)
@@ -208,10 +207,10 @@ pub(super) fn listed(count: usize) -> Vec<Case> {
             record
         })
         .collect();
-    vec![Case::new(format!("a list of {count}")).given_batch(&records).get("/affiliates", listed_records(&records))]
+    vec![Case::new(format!("list of {count}")).given_batch(&records).get("/affiliates", listed_records(&records))]
 }
 
-/// Affiliates whose rows and messages have about this size together.
+/// Returns affiliates with about this total size, as rows and as messages.
 fn records_of(count: usize, bytes: usize) -> Vec<Record> {
     let notes = "0123456789é".repeat(bytes / count / 10 + 1);
     let mut records: Vec<Record> =
@@ -222,27 +221,27 @@ fn records_of(count: usize, bytes: usize) -> Vec<Record> {
     records
 }
 
-/// Lists whose messages have about this size.
+/// Lists affiliates in messages of about this size.
 pub(super) fn long_records(bytes: usize) -> Vec<Case> {
     let case = |step: usize| {
         let records = records_of(2 * MESSAGE_RECORDS + 1, 2 * (bytes - 200 * step));
-        let case = Case::new(format!("a list whose messages take {} bytes", bytes - 200 * step)).given_batch(&records);
+        let case = Case::new(format!("list with messages of {} bytes", bytes - 200 * step)).given_batch(&records);
         case.get("/affiliates", listed_records(&records))
     };
     (0..8).map(case).collect()
 }
 
-/// Batches for `COPY` of about this size, half of it, and three times of it.
+/// Creates batches of about this size, half this size and three times this size with `COPY`.
 pub(super) fn copied(bytes: usize) -> Vec<Case> {
     let case = |bytes: usize| {
         let records = records_of(MANY_AFFILIATES, bytes);
-        let case = Case::new(format!("a copied batch of {bytes} bytes")).given_batch(&records);
+        let case = Case::new(format!("copied batch of {bytes} bytes")).given_batch(&records);
         case.get("/affiliates", listed_records(&records))
     };
     [bytes / 2, bytes, 3 * bytes].map(case).to_vec()
 }
 
-/// Bodies of exactly this size.
+/// Sends a body of exactly this size.
 pub(super) fn bodies(bytes: usize) -> Vec<Case> {
     let count = bytes / 2400 + 1;
     let records = records_of(count, count * 1500);
@@ -250,7 +249,7 @@ pub(super) fn bodies(bytes: usize) -> Vec<Case> {
     let body = batch(&records).to_string();
     let body = format!(r#"{{"pad":"{}",{}"#, "x".repeat(bytes - body.len() - r#""pad":"","#.len()), &body[1..]);
     assert_eq!(body.len(), bytes);
-    let case = Case::new(format!("a body of {bytes} bytes")).post("/affiliates", body, batch_created(&results));
+    let case = Case::new(format!("body of {bytes} bytes")).post("/affiliates", body, batch_created(&results));
     vec![case.get("/affiliates", listed_records(&records))]
 }
 
@@ -270,29 +269,29 @@ fn with_transcript(case: Case, records: &mut Vec<String>, bytes: usize) -> Case 
     ))
 }
 
-/// A URL with a transcript of this size, read alone and on a page.
+/// Reads a URL with a transcript of this size, alone and on a page.
 pub(super) fn transcripts(bytes: usize) -> Vec<Case> {
     let mut records = Vec::new();
-    let case = with_transcript(Case::new(format!("a transcript of {bytes} bytes")), &mut records, bytes);
+    let case = with_transcript(Case::new(format!("transcript of {bytes} bytes")), &mut records, bytes);
     let case = case.get("/urls/<1>", found("URL found.", &records[0]));
     vec![case.get("/urls", page("URLs found", &records, 1, 100, 1, 1))]
 }
 
-/// Bodies and transcripts of this size.
+/// Sends bodies and reads transcripts of this size.
 pub(super) fn bodies_and_transcripts(bytes: usize) -> Vec<Case> {
     bodies(bytes).into_iter().chain(transcripts(bytes)).collect()
 }
 
-/// URLs that have this size as rows, as records and in the response.
+/// Reads URLs whose row, record and response copies together have this size.
 pub(super) fn held(bytes: usize) -> Vec<Case> {
     [bytes / COPIES, bytes / COPIES + 1].into_iter().flat_map(transcripts).collect()
 }
 
-/// Pages slightly below and above this size.
+/// Reads pages slightly smaller and slightly larger than this size.
 pub(super) fn large_pages(bytes: usize) -> Vec<Case> {
     let case = |bytes: usize| {
         let (mut records, count) = (Vec::new(), 8);
-        let mut case = Case::new(format!("a page of {bytes} bytes"));
+        let mut case = Case::new(format!("page of {bytes} bytes"));
         for _ in 0..count {
             case = with_transcript(case, &mut records, bytes / count as usize);
         }
@@ -305,9 +304,9 @@ fn no_url(index: usize) -> (String, String) {
     (format!("urls.{index}"), format!("The urls.{index} field must contain entries for: url."))
 }
 
-/// Violations of about this size, and slightly fewer and more. REST reports all of them.
+/// Causes slightly fewer and slightly more violations than fit in this size. REST reports all of them.
 pub(super) fn violations(bytes: usize) -> Vec<Case> {
-    // The size in a status is about the size of the JSON.
+    // A violation has about the same size in a status as in JSON.
     let sizes = (0..).map(no_url).scan(0, |sum, (path, message)| {
         *sum += path.len() + message.len() + 8;
         Some(*sum)
@@ -317,7 +316,7 @@ pub(super) fn violations(bytes: usize) -> Vec<Case> {
     (fitting - 3..=fitting + 3)
         .map(|count| {
             let violations: Vec<_> = (0..count).map(no_url).collect();
-            let case = Case::new(format!("{count} violations are all reported"));
+            let case = Case::new(format!("all of {count} violations are reported"));
             let case = case.post("/urls", json!({"urls": vec![json!({}); count]}), invalid(&violations));
             // A status names only the first violations.
             if sizes[count - 1] > MAX_VIOLATION_BYTES { case.only_rest() } else { case }
@@ -325,7 +324,7 @@ pub(super) fn violations(bytes: usize) -> Vec<Case> {
         .collect()
 }
 
-/// This number of violations. The error reports the first ones, and counts all.
+/// Causes this number of violations. The error lists the first violations and counts all of them.
 pub(super) fn many_violations(count: usize) -> Vec<Case> {
     let reported: Vec<_> = (0..count.min(MAX_VIOLATIONS)).map(no_url).collect();
     let mut expected = invalid(&reported);
@@ -334,6 +333,6 @@ pub(super) fn many_violations(count: usize) -> Vec<Case> {
         &format!("(and {} more errors)", count - 1),
         1,
     );
-    let case = Case::new(format!("{count} violations, with a report of the first ones"));
+    let case = Case::new(format!("only the first of {count} violations are listed"));
     vec![case.post("/urls", json!({"urls": vec![json!({}); count]}), expected).only_rest()]
 }

@@ -1,4 +1,4 @@
-//! Syncs of affiliates with a full list, over every layer.
+//! Affiliate syncs from a full list, over every layer.
 
 use compliance_api::v1::{
     AffiliateInput, AffiliateSync, BatchSyncAffiliatesRequest, SyncAffiliatesRequest, SyncAffiliatesResponse,
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use test_support::{Layer, RestClient, TestService, new_company};
 
-/// All rows of a company as text, with their versions.
+/// Returns all rows of a company as text, with their versions.
 async fn rows(service: &TestService, company: i64) -> String {
     let rows = "select coalesce(string_agg(a::text || a.xmin::text, '|' order by id), '') from affiliates a where company_id = $1";
     sqlx::query_scalar(rows).bind(company).fetch_one(&service.pool).await.unwrap()
@@ -31,7 +31,7 @@ async fn names(service: &TestService, company: i64) -> Vec<(i64, String)> {
 
 const LAYERS: [Layer; 3] = [Layer::Rest, Layer::RestRemote, Layer::Grpc];
 
-/// The request as a message. The mask has the present fields.
+/// Returns the request as a message. Each mask lists the fields of its item.
 fn message(body: &Value) -> BatchSyncAffiliatesRequest {
     let items = body["affiliates"].as_array().unwrap();
     BatchSyncAffiliatesRequest {
@@ -53,7 +53,7 @@ fn item(item: &Value) -> AffiliateSync {
     AffiliateSync { affiliate: Some(affiliate), update_mask: Some(FieldMask { paths }) }
 }
 
-/// The data of a sync response over a layer. Over REST, this checks the status and the envelope.
+/// Syncs over a layer and returns the response data. Over REST, also checks the status and the envelope.
 async fn sync(service: &TestService, company: i64, layer: Layer, body: &Value) -> Value {
     let over = async |rest: RestClient| {
         let response = rest.post("/affiliates:sync", body.to_string()).await;
@@ -89,7 +89,7 @@ async fn sync(service: &TestService, company: i64, layer: Layer, body: &Value) -
     }
 }
 
-/// Keeps only the given members of results, such as `{"outcome": "created"}`.
+/// Compares only the given members of each result, such as `{"outcome": "created"}`.
 fn expect(results: &Value, expected: &[Value]) {
     let results = results.as_array().unwrap();
     assert_eq!(results.len(), expected.len(), "{results:#?}");
@@ -101,7 +101,7 @@ fn expect(results: &Value, expected: &[Value]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn items_are_created_updated_and_unchanged() {
+async fn syncs_create_update_and_skip_items() {
     let service = TestService::start().await;
     for layer in LAYERS {
         let [company, other] = [new_company(), new_company()];
@@ -135,7 +135,7 @@ async fn items_are_created_updated_and_unchanged() {
             (&json!("Bea"), &Value::Null, &Value::Null)
         );
 
-        // A repetition writes nothing.
+        // A repeated sync writes nothing.
         let before = rows(&service, company).await;
         let data = sync(&service, company, layer, &body).await;
         expect(&data["results"], &vec![json!({"outcome": "unchanged"}); 4]);
@@ -145,7 +145,7 @@ async fn items_are_created_updated_and_unchanged() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn invalid_items_are_rejected_alone() {
+async fn invalid_items_do_not_affect_valid_items() {
     let service = TestService::start().await;
     for layer in LAYERS {
         let company = new_company();
@@ -215,7 +215,7 @@ async fn duplicate_identifiers_are_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn names_can_be_swapped_in_one_chunk() {
+async fn one_sync_can_swap_names() {
     let service = TestService::start().await;
     for layer in LAYERS {
         let company = new_company();
@@ -236,7 +236,7 @@ async fn names_can_be_swapped_in_one_chunk() {
         expect(&sync(&service, company, layer, &dry).await["results"], &expected);
         expect(&sync(&service, company, layer, &body).await["results"], &expected);
         let found: Vec<String> = names(&service, company).await.into_iter().map(|(_, name)| name).collect();
-        // The new affiliate has the first ID of the sequence.
+        // The new affiliate comes first, because it has the first ID of the sequence.
         assert_eq!(found, ["c", "b", "a", "e", "d"]);
         // D keeps its name, so C and N keep theirs.
         let body = json!({"affiliates": [
@@ -250,7 +250,7 @@ async fn names_can_be_swapped_in_one_chunk() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn absent_affiliates_get_their_status() {
+async fn absent_affiliates_get_the_requested_status() {
     let service = TestService::start().await;
     for layer in LAYERS {
         let [company, other] = [new_company(), new_company()];
@@ -262,7 +262,7 @@ async fn absent_affiliates_get_their_status() {
         let affiliates = json!([{"client_affiliate_id": "A"}, {"client_affiliate_id": "C", "email_one": "nobody"}]);
         let mut body = json!({"affiliates": affiliates, "report_absent": true});
         let data = sync(&service, company, layer, &body).await;
-        // Also includes a rejected item.
+        // The affiliate of a rejected item is not absent.
         assert_eq!((&data["absent"], &data["absent_total"]), (&absent("no", "active"), &json!(1)));
         body["absent_status"] = json!("terminated");
         body["validate_only"] = json!(true);
@@ -275,7 +275,7 @@ async fn absent_affiliates_get_their_status() {
         let data = sync(&service, company, layer, &body).await;
         assert_eq!(data["absent"], absent("no", "terminated"));
         assert_eq!((&data["absent_total"], &data["absent_changed"]), (&json!(1), &json!(0)));
-        // An item with the name of an affiliate can be this affiliate.
+        // An affiliate is not absent if an item has its name.
         let mut named = body.clone();
         named["affiliates"][1] = json!({"client_affiliate_id": "NaN", "affiliate_name": "b"});
         named["absent_status"] = json!("probation");
@@ -287,7 +287,7 @@ async fn absent_affiliates_get_their_status() {
         let back = json!({"affiliates": [{"client_affiliate_id": "A"}, {"client_affiliate_id": "B"}], "absent_status": "active"});
         sync(&service, company, layer, &back).await;
         let before = rows(&service, company).await;
-        // An item without an identifier could be the missing affiliate.
+        // An item without an identifier could be any absent affiliate, so no status changes.
         body["affiliates"].as_array_mut().unwrap().push(json!({"affiliate_name": "b"}));
         body["absent_status"] = json!("suspended");
         assert_eq!(sync(&service, company, layer, &body).await["absent"], absent("no", "terminated"));
@@ -314,7 +314,7 @@ async fn dry_runs_return_results_without_writing() {
         let mut dry = sync(&service, company, layer, &json!({"affiliates": affiliates, "validate_only": true})).await;
         assert_eq!(rows(&service, company).await, before);
         let done = sync(&service, company, layer, &json!({"affiliates": affiliates})).await;
-        // A new affiliate has no ID yet.
+        // In a dry run, a new affiliate has no ID.
         assert_eq!(dry["results"][2]["affiliate_id"], Value::Null);
         dry["results"][2]["affiliate_id"] = done["results"][2]["affiliate_id"].clone();
         assert_eq!(dry, done);
@@ -352,7 +352,7 @@ async fn invalid_sync_bodies_are_rejected() {
     assert_eq!(rows(&service, company).await, "");
 }
 
-/// The responses to a full list in chunks, each with the options.
+/// Streams a full list in chunks and returns the responses.
 async fn stream(
     service: &TestService,
     company: i64,
@@ -380,7 +380,7 @@ fn new(range: std::ops::Range<usize>) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_list_in_chunks() {
+async fn full_lists_can_be_synced_in_chunks() {
     let service = TestService::start().await;
     let company = new_company();
     given(&service, company, &[(101, "A", "a"), (102, "B", "b"), (103, "N5", "Name 5")]).await;
@@ -402,16 +402,16 @@ async fn a_full_list_in_chunks() {
         [(101, true), (102, true)]
     );
 
-    // A repetition writes nothing.
+    // A repeated sync writes nothing.
     let before = rows(&service, company).await;
     let again = stream(&service, company, chunks).await;
     assert!(again[0].results.iter().chain(&again[3].results).all(|result| result.outcome == 3), "{again:?}");
     assert_eq!(rows(&service, company).await, before);
 }
 
-/// The options in the last message count, so a sender that fails earlier changes nothing.
+/// Only the options in the last message apply. If the sender fails earlier, no absent affiliate changes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn absent_affiliates_need_a_complete_list() {
+async fn incomplete_lists_change_no_absent_affiliates() {
     let service = TestService::start().await;
     let company = new_company();
     given(&service, company, &[(101, "A", "a"), (102, "B", "b")]).await;
@@ -430,9 +430,9 @@ async fn absent_affiliates_need_a_complete_list() {
     assert_eq!(changed(vec![without(&[a]), with(&[])]).await, [(102, true)]);
 }
 
-/// A dry run applies the items of earlier chunks to later ones.
+/// A dry run applies the items of earlier chunks to later chunks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_dry_run_in_chunks() {
+async fn chunked_dry_runs_match_real_syncs() {
     let service = TestService::start().await;
     let company = new_company();
     given(&service, company, &[(101, "A", "a"), (102, "B", "b")]).await;
@@ -457,14 +457,14 @@ async fn a_dry_run_in_chunks() {
     assert_eq!(dry.last().unwrap().absent, done.last().unwrap().absent);
 }
 
-/// Gives a company active affiliates with the identifiers N0, N1, ….
+/// Inserts active affiliates with the identifiers N0, N1, ….
 async fn given_many(service: &TestService, company: i64, count: i64) {
     let insert = "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name, status)
         select $1, 100 + n, 'N' || n, 'Name ' || n, 'active' from generate_series(0, $2 - 1) n";
     sqlx::query(insert).bind(company).bind(count).execute(&service.pool).await.unwrap();
 }
 
-/// The reason of a rejected list, if any.
+/// Syncs a list and returns the error message, or `None` on success.
 async fn rejection(service: &TestService, company: i64, layer: Layer, body: &Value) -> Option<String> {
     let rest = match layer {
         Layer::Rest => service.rest(company),
@@ -486,7 +486,7 @@ async fn rejection(service: &TestService, company: i64, layer: Layer, body: &Val
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_cut_list_is_rejected_as_a_whole() {
+async fn truncated_lists_change_no_absent_affiliates() {
     let service = TestService::start().await;
     for layer in LAYERS {
         let company = new_company();
@@ -500,7 +500,7 @@ async fn a_cut_list_is_rejected_as_a_whole() {
             body["validate_only"] = json!(validate_only);
             for (max_absent, limit) in [(Value::Null, 20), (json!(0), 0), (json!(196), 196)] {
                 body["max_absent"] = max_absent;
-                let reason = rejection(&service, company, layer, &body).await.expect("it is refused");
+                let reason = rejection(&service, company, layer, &body).await.expect("the sync is rejected");
                 assert_eq!(
                     reason,
                     format!(
@@ -519,11 +519,11 @@ async fn a_cut_list_is_rejected_as_a_whole() {
             let data = sync(&service, company, layer, &body).await;
             assert_eq!((&data["absent_total"], &data["absent_changed"]), (&json!(197), &json!(changed)));
         }
-        // Affiliates with this status do not count.
+        // Affiliates that already have the status do not count.
         body["max_absent"] = Value::Null;
         assert_eq!(rejection(&service, company, layer, &body).await, None);
     }
-    // A stream saves its chunks, and changes no absent affiliate.
+    // A stream saves its chunks but changes no absent affiliates.
     for validate_only in [true, false] {
         let company = new_company();
         given_many(&service, company, 200).await;
@@ -546,7 +546,7 @@ async fn a_cut_list_is_rejected_as_a_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_tenth_or_ten_may_be_absent() {
+async fn default_max_absent_is_ten_or_ten_percent() {
     let service = TestService::start().await;
     for (count, absent, is_allowed) in
         [(11, 10, true), (12, 11, false), (119, 11, true), (109, 11, false), (200, 20, true), (200, 21, false)]

@@ -1,4 +1,4 @@
-//! Cases on both sides of each threshold at which an operation changes its strategy. The results do not depend on it.
+//! Cases on both sides of each threshold where an operation changes its strategy. The results do not depend on the strategy.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use storage::limits::{COPY_PART, SAMPLE};
 
 use super::{Case, run_table, sides};
 
-/// Makes cases for a number of items or bytes.
+/// Builds cases for a number of items or bytes.
 type Make = fn(usize) -> Vec<Case>;
 
-/// Cases with one item less than the threshold, the threshold, and one more.
+/// Cases at each threshold, with one item fewer and with one item more.
 const EACH: &[(usize, Make)] = &[
-    // Operations that have another statement for many items.
+    // Operations with a separate statement for many items.
     (FEW_URLS, sides::urls),
     (MANY_AFFILIATES, sides::creates),
     // Other strategies for large numbers of items or bytes.
@@ -27,23 +27,23 @@ const EACH: &[(usize, Make)] = &[
     // Large numbers of records.
     (PAGE_RECORDS as usize, sides::listed),
     (MESSAGE_RECORDS, sides::listed),
-    // More violations than fit into a response.
+    // More violations than fit in a response.
     (MAX_VIOLATIONS, sides::many_violations),
 ];
 
-/// Cases around the threshold, if the compared size is not known exactly.
+/// Cases around thresholds whose compared size is not exactly known.
 const AROUND: &[(usize, Make)] = &[
     (COPY_PART, sides::copied),
     (LONG_COMPUTATION, sides::held),
     (MESSAGE_BYTES, sides::long_records),
     (PART, sides::large_pages),
-    // More violations than fit into one status.
+    // More violations than fit in one status.
     (MAX_VIOLATION_BYTES, sides::violations),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn operations_are_the_same_on_both_sides() {
-    // Thresholds with the same value have the same cases.
+async fn results_do_not_change_at_thresholds() {
+    // Thresholds with the same value share their cases.
     let mut cases = BTreeMap::new();
     for (at, make) in EACH {
         cases.extend((at - 1..=at + 1).flat_map(make).map(|case| (case.name.clone(), case)));

@@ -1,4 +1,4 @@
-//! `GET /urls` by the days on which infractions were recorded.
+//! `GET /urls`, filtered by infraction date.
 
 use super::{
     Case,
@@ -6,7 +6,7 @@ use super::{
     records, run_table,
 };
 
-/// When the infractions of the URLs `<1>` to `<4>` were recorded. The URLs were discovered on 1 to 4 February.
+/// Infraction dates of URLs `<1>` to `<4>`. The URLs were discovered on 1 to 4 February.
 const INFRACTIONS: [&[&str]; 4] =
     [&["2024-03-01 00:00:00"], &["2024-03-01 23:59:59", "2024-03-05 12:00:00"], &[], &["2024-03-04 00:00:00"]];
 
@@ -18,7 +18,7 @@ fn given(name: String) -> Case {
             values (<company>, 'u{id}', '{id}', '2024-02-0{id}', {}) returning id",
             id == 4
         ));
-        assert!(recorded.len() < 3, "the types of infractions are 1 and 2");
+        assert!(recorded.len() < 3, "only infraction types 1 and 2 have names here");
     }
     for (id, recorded) in (1..).zip(INFRACTIONS) {
         for (infraction, date) in (1..).zip(recorded) {
@@ -31,7 +31,7 @@ fn given(name: String) -> Case {
     case
 }
 
-/// The URL with this number, from 1, in a response.
+/// Returns a URL as it appears in a response. `number` starts at 1.
 fn url(number: usize) -> String {
     let infractions = ["Earnings Claim", "Health Claim"].into_iter().zip(INFRACTIONS[number - 1]);
     let infractions = infractions.map(|(infraction, date)| {
@@ -46,14 +46,14 @@ fn url(number: usize) -> String {
     ])
 }
 
-/// A query, and the numbers of the URLs that it finds.
+/// Queries and the numbers of the URLs they find.
 const FOUND: &[(&str, &[usize])] = &[
     ("infraction_after=2024-03-01", &[4, 2, 1]),
     ("infraction_after=2024-03-02", &[4, 2]),
     ("infraction_after=2024-03-06", &[]),
     ("infraction_before=2024-02-29", &[]),
     ("infraction_before=2024-03-01", &[2, 1]),
-    // One infraction is in the range. Infractions before and after the range do not match together.
+    // No infraction is in this range. One infraction before it and one after it do not match.
     ("infraction_after=2024-03-02&infraction_before=2024-03-03", &[]),
     ("infraction_after=2024-03-04&infraction_before=2024-03-04", &[4]),
     ("infraction_after=2024-03-01&disabled=no", &[2, 1]),
@@ -72,6 +72,6 @@ async fn urls_are_filtered_by_infraction_date() {
         given(format!("urls?{query}")).get(&format!("/urls?{query}"), expected)
     });
     let paged = page("URLs found", &[url(1)], 3, 2, 2, 2);
-    let paged = given("a page".to_owned()).get("/urls?infraction_after=2024-03-01&per_page=2&page=2", paged);
+    let paged = given("second page".to_owned()).get("/urls?infraction_after=2024-03-01&per_page=2&page=2", paged);
     run_table(found.chain([paged]).collect()).await;
 }

@@ -12,7 +12,7 @@ pub(super) fn body(urls: &[&str]) -> Value {
     json!({"urls": urls.iter().map(|url| json!({"url": url})).collect::<Vec<_>>()})
 }
 
-/// A new URL in a response.
+/// Returns a new URL as it appears in a response.
 pub(super) fn new_url(id: &str, url: &str, domain: &str) -> String {
     let url = json!(url);
     format!(
@@ -23,22 +23,22 @@ pub(super) fn new_url(id: &str, url: &str, domain: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn urls_are_added() {
     let mut cases = vec![
-        Case::new("one URL, and a duplicate of it").given_urls(&["https://example.org/a"]).post(
+        Case::new("duplicate URL is skipped").given_urls(&["https://example.org/a"]).post(
             "/urls",
             body(&["https://example.org/a"]),
             urls_added(&[false]),
         ),
-        Case::new("present and new ones, in order").given_urls(&["https://example.org/b"]).post(
+        Case::new("existing and new URLs keep their order").given_urls(&["https://example.org/b"]).post(
             "/urls",
             body(&["https://example.org/a", "https://example.org/b", "https://example.org/c"]),
             urls_added(&[true, false, true]),
         ),
-        Case::new("of two equal ones in a request the first is added").post(
+        Case::new("first of equal URLs in a request is added").post(
             "/urls",
             body(&["https://example.org/", "https://EXAMPLE.org", "https://example.org/x", "https://example.org/"]),
             urls_added(&[true, false, true, false]),
         ),
-        Case::new("all are present").given_urls(&["http://a.example/"]).post(
+        Case::new("all URLs exist").given_urls(&["http://a.example/"]).post(
             "/urls",
             body(&["http://a.example/", "http://a.example"]),
             urls_added(&[false, false]),
@@ -48,7 +48,7 @@ async fn urls_are_added() {
             json!({"x": [], "urls": [{"url": "http://a.example/", "id": 5, "note": {"a": 1}}]}),
             urls_added(&[true]),
         ),
-        Case::new("of a key sent twice the last counts")
+        Case::new("last duplicate key wins")
             .post("/urls", r#"{"urls":5,"urls":[{"url":7,"url":"http://a.example/"}]}"#, urls_added(&[true]))
             .only_rest(),
     ];
@@ -62,12 +62,12 @@ async fn urls_are_added() {
         ("https://a.b.c.example.co.uk./", "a.b.c.example.co.uk."),
     ] {
         cases.push(
-            Case::new(format!("a new URL as it is read: {url}"))
+            Case::new(format!("new URL is returned as sent: {url}"))
                 .given_urls(&[url])
                 .get("/urls/<1>", found("URL found.", &new_url("<1>", url, domain))),
         );
     }
-    // Longer than an index row, even compressed.
+    // These URLs exceed an index row, even when compressed.
     let long = |last: &str, chars: usize| {
         let mut url = String::from("https://example.org/");
         let mut state = 7_u64;
@@ -80,15 +80,15 @@ async fn urls_are_added() {
     for chars in [2_048, 8_191, 8_192] {
         let (one, other) = (long("1", chars), long("2", chars));
         cases.push(
-            Case::new(format!("{chars} characters are accepted and distinguished"))
+            Case::new(format!("{chars} characters are accepted and compared"))
                 .post("/urls", body(&[&one, &other]), urls_added(&[true, true]))
                 .post("/urls", body(&[&other, &one]), urls_added(&[false, false]))
                 .get("/urls/<2>", found("URL found.", &new_url("<2>", &other, "example.org"))),
         );
     }
     let wide = format!("https://example.org/{}", "é".repeat(8_192 - 20));
-    cases.push(Case::new("8,192 characters of two bytes each").post("/urls", body(&[&wide]), urls_added(&[true])));
-    cases.push(Case::new("8,193 characters are too many").post(
+    cases.push(Case::new("8,192 two-byte characters are accepted").post("/urls", body(&[&wide]), urls_added(&[true])));
+    cases.push(Case::new("8,193 characters are rejected").post(
         "/urls",
         body(&["http://a.example/", &long("1", 8_193)]),
         invalid_one("urls.1.url", "The urls.1.url field must not be greater than 8192 characters."),
@@ -161,25 +161,25 @@ async fn invalid_urls_are_rejected() {
     };
     let mut cases = vec![
         Case::new("urls is required").post("/urls", "{}", required()),
-        Case::new("null is missing").post("/urls", r#"{"urls":null}"#, required()),
-        Case::new("an empty array is missing").post("/urls", r#"{"urls":[]}"#, required()),
-        Case::new("urls is an array: object")
+        Case::new("null counts as missing").post("/urls", r#"{"urls":null}"#, required()),
+        Case::new("empty array counts as missing").post("/urls", r#"{"urls":[]}"#, required()),
+        Case::new("urls must be an array, not an object")
             .post(
                 "/urls",
                 r#"{"urls":{"url":"http://a.example/"}}"#,
                 invalid_one("urls", "The urls field must be an array."),
             )
             .only_rest(),
-        Case::new("urls is an array: text")
+        Case::new("urls must be an array, not a string")
             .post("/urls", r#"{"urls":"http://a.example/"}"#, invalid_one("urls", "The urls field must be an array."))
             .only_rest(),
-        Case::new("an element without url").post("/urls", r#"{"urls":[{}]}"#, invalid(&[no_url(0)])),
-        Case::new("an element whose url is null").post(
+        Case::new("item without a URL").post("/urls", r#"{"urls":[{}]}"#, invalid(&[no_url(0)])),
+        Case::new("item with a null URL").post(
             "/urls",
             r#"{"urls":[{"url":"http://a.example/"},{"url":null,"x":1}]}"#,
             invalid(&[no_url(1)]),
         ),
-        Case::new("an element is an object")
+        Case::new("items must be objects")
             .post(
                 "/urls",
                 r#"{"urls":["http://a.example/",5]}"#,
@@ -189,26 +189,26 @@ async fn invalid_urls_are_rejected() {
                 ]),
             )
             .only_rest(),
-        Case::new("a url is a string")
+        Case::new("URL must be a string")
             .post(
                 "/urls",
                 r#"{"urls":[{"url":5}]}"#,
                 invalid_one("urls.0.url", "The urls.0.url field must be a string."),
             )
             .only_rest(),
-        Case::new("NUL").post(
+        Case::new("NUL character").post(
             "/urls",
             body(&["http://a.example/\0"]),
             invalid_one("urls.0.url", "The urls.0.url field must not contain the character U+0000."),
         ),
-        Case::new("every violation is reported, in order, and nothing is added")
+        Case::new("all violations are reported and nothing is added")
             .post(
                 "/urls",
                 json!({"urls": [{"url": "http://a.example/"}, {}, {"url": "nope"}, {"url": ""}, {"uri": "x"}]}),
                 invalid(&[no_url(1), wrong(2), wrong(3), no_url(4)]),
             )
             .get("/urls", nothing()),
-        Case::new("the message counts the further errors: one").post(
+        Case::new("message counts one more error").post(
             "/urls",
             json!({"urls": [{"url": "a"}, {"url": "b"}]}),
             invalid(&[wrong(0), wrong(1)]),
@@ -239,7 +239,7 @@ async fn invalid_urls_are_rejected() {
         "httpss://example.org/",
         "xhttp://example.org/",
     ] {
-        cases.push(Case::new(format!("no URL: {url:?}")).post("/urls", body(&[url]), invalid(&[wrong(0)])));
+        cases.push(Case::new(format!("invalid URL: {url:?}")).post("/urls", body(&[url]), invalid(&[wrong(0)])));
     }
     run_table(cases).await;
 }

@@ -1,4 +1,4 @@
-//! The vocabularies: default names, and names of the company.
+//! Vocabularies: default names and custom names.
 
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
@@ -6,7 +6,7 @@ use test_support::{TestService, new_company};
 
 use super::ask_over_grpc;
 
-/// The response, which is the same over each layer.
+/// Returns the vocabularies. All layers must agree.
 async fn vocabularies(service: &TestService, company: i64) -> Value {
     let responses = [
         service.rest(company).get("/vocabularies").await.text,
@@ -18,7 +18,7 @@ async fn vocabularies(service: &TestService, company: i64) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn names_and_ids() {
+async fn vocabularies_have_default_and_custom_names() {
     let service = TestService::start().await;
     let company = new_company();
     for (id, vocabulary, name, parent) in
@@ -54,13 +54,13 @@ async fn names_and_ids() {
         entries(7).last(),
         Some(&json!({"id": 1002, "name": "evasion", "infraction_type": "Tax", "own": "yes"}))
     );
-    // Another company has only the default names.
+    // Other companies have only the default names.
     let other = vocabularies(&service, new_company()).await;
     assert!(!other.to_string().contains(r#""own":"yes""#));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ids_are_those_of_the_filters() {
+async fn vocabulary_ids_work_as_filters() {
     let service = TestService::start().await;
     let company = new_company();
     let found = vocabularies(&service, company).await;

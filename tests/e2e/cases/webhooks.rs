@@ -1,4 +1,4 @@
-//! Management of webhooks, over both layers.
+//! Webhook management, over REST and gRPC.
 
 use super::{
     Case, Expect,
@@ -6,9 +6,9 @@ use super::{
     run_table,
 };
 
-/// Nobody listens on port 1.
+/// Nothing listens on port 1.
 const URL: &str = "https://127.0.0.1:1/changes";
-/// Two changes of the company.
+/// Makes two changes.
 const CHANGES: &str = "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
     values (<company>, 'A', 'Ann'), (<company>, 'B', 'Ben')";
 
@@ -58,7 +58,7 @@ fn given(name: &str) -> Case {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn webhooks_are_created_and_changed() {
+async fn webhooks_are_created_updated_and_deleted() {
     let none = || found("Webhooks found", "[]");
     let deleted = || saved(200, "Webhook deleted successfully.", None);
     let described = Webhook { types: r#"["url","case"]"#, description: r#""Ours""#, ..NEW };
@@ -71,13 +71,13 @@ async fn webhooks_are_created_and_changed() {
     let tested = r#"{"message_id":"msg_<number>","http_status":null,"error":"Connection refused (os error 111)","duration_ms":<number>}"#;
     run_table(vec![
         Case::new("no webhooks").get("/webhooks", none()),
-        given("a webhook")
+        given("new webhook")
             .get("/webhooks/<1>", NEW.found())
             .get("/webhooks/<1>/deliveries", found("Deliveries found", "[]")),
-        given("webhooks by ID")
+        given("webhooks are listed by ID")
             .post("/webhooks", with_all, created(&described))
             .get("/webhooks", found("Webhooks found", &list)),
-        given("a webhook that is deleted")
+        given("deleted webhook is gone")
             .call("DELETE", "/webhooks/<1>", None, deleted())
             .get("/webhooks", none())
             .call("DELETE", "/webhooks/<1>", None, webhook_unknown()),
@@ -85,32 +85,32 @@ async fn webhooks_are_created_and_changed() {
             .put("/webhooks/<1>", r#"{"types":["url","case"],"description":"Ours"}"#, described.updated())
             .put("/webhooks/<1>", r#"{"url":"","types":[],"position":null,"status":null}"#, described.updated())
             .put("/webhooks/<1>", r#"{"description":""}"#, Webhook { description: "null", ..described }.updated()),
-        given("a webhook that is disabled")
+        given("webhook is disabled and enabled")
             .put("/webhooks/<1>", r#"{"status":"disabled"}"#, disabled.updated())
             .put("/webhooks/<1>", r#"{"description":null}"#, disabled.updated())
             .put("/webhooks/<1>", r#"{"status":"enabled"}"#, NEW.updated()),
-        Case::new("a webhook begins at the last change, or at the position that is sent")
+        Case::new("webhook starts at the last change or the sent position")
             .sql(CHANGES)
             .post("/webhooks", format!(r#"{{"url":"{URL}"}}"#), created(&Webhook { position: 2, ..NEW }))
             .put("/webhooks/<1>", r#"{"position":1}"#, Webhook { position: 1, ..NEW }.updated())
-            // The creation and the move are changes.
+            // The creation and the move count as changes.
             .put("/webhooks/<1>", r#"{"position":9}"#, Webhook { position: 4, ..NEW }.updated())
             .post(
                 "/webhooks",
                 format!(r#"{{"url":"{URL}","types":["url","case"],"position":1}}"#),
                 created(&Webhook { position: 1, types: r#"["url","case"]"#, ..NEW }),
             ),
-        given("a creation that is repeated")
+        given("repeated create returns the same webhook")
             .post(
                 "/webhooks",
                 format!(r#"{{"url":"{URL}"}}"#),
                 saved(201, "Webhook created successfully.", Some(&again)),
             )
             .get("/webhooks", found("Webhooks found", &format!("[{}]", NEW.json()))),
-        given("a secret that is rotated")
+        given("secret is rotated")
             .call("POST", "/webhooks/<1>/secret", None, saved(200, "Secret rotated successfully.", Some(&secret)))
             .get("/webhooks/<1>", rotated.found()),
-        given("a test").call("POST", "/webhooks/<1>/test", None, found("Webhook tested.", tested)),
+        given("webhook test").call("POST", "/webhooks/<1>/test", None, found("Webhook tested.", tested)),
     ])
     .await;
 }
@@ -121,25 +121,27 @@ async fn invalid_webhooks_are_rejected() {
     let color = format!("The selected types.0 is invalid. {types}");
     let long = format!(r#"{{"url":"https://127.0.0.1/{}","description":"{}"}}"#, "x".repeat(2048), "x".repeat(256));
     run_table(vec![
-        Case::new("a webhook without a URL")
-            .post("/webhooks", "{}", invalid(&[("url", "The url field is required.")]))
-            .post("/webhooks", r#"{"url":""}"#, invalid(&[("url", "The url field is required.")])),
-        Case::new("an invalid URL").post(
+        Case::new("missing URL").post("/webhooks", "{}", invalid(&[("url", "The url field is required.")])).post(
+            "/webhooks",
+            r#"{"url":""}"#,
+            invalid(&[("url", "The url field is required.")]),
+        ),
+        Case::new("invalid URL").post(
             "/webhooks",
             r#"{"url":"x"}"#,
             invalid(&[("url", "The url field must be a valid URL.")]),
         ),
-        Case::new("a webhook without TLS").post(
+        Case::new("URL without TLS").post(
             "/webhooks",
             r#"{"url":"http://127.0.0.1/"}"#,
             invalid(&[("url", "The url field must begin with https://.")]),
         ),
-        Case::new("a private address").post(
+        Case::new("private address").post(
             "/webhooks",
             r#"{"url":"https://10.0.0.1/"}"#,
             invalid(&[("url", "The url field must have a host with a public address.")]),
         ),
-        Case::new("a private address among other violations").post(
+        Case::new("private address among other violations").post(
             "/webhooks",
             r#"{"url":"https://10.0.0.1/","types":["color"],"status":"x"}"#,
             invalid(&[
@@ -148,7 +150,7 @@ async fn invalid_webhooks_are_rejected() {
                 ("status", "The selected status is invalid. It must be one of: enabled, disabled."),
             ]),
         ),
-        Case::new("values that are too long, or others").post(
+        Case::new("values that are too long").post(
             "/webhooks",
             long,
             invalid(&[
@@ -156,7 +158,7 @@ async fn invalid_webhooks_are_rejected() {
                 ("description", "The description field must not be greater than 255 characters."),
             ]),
         ),
-        given("an update with wrong values").put(
+        given("update with invalid values").put(
             "/webhooks/<1>",
             r#"{"url":"http://127.0.0.1/","types":["color"],"status":"x","position":-1}"#,
             invalid(&[
@@ -166,7 +168,7 @@ async fn invalid_webhooks_are_rejected() {
                 ("position", "The position field must be between 0 and 9007199254740991."),
             ]),
         ),
-        Case::new("values of the wrong type")
+        Case::new("wrong types")
             .post(
                 "/webhooks",
                 r#"{"url":5,"types":"url","description":[],"position":"1"}"#,
@@ -178,7 +180,7 @@ async fn invalid_webhooks_are_rejected() {
                 ]),
             )
             .only_rest(),
-        Case::new("too many deliveries").get(
+        Case::new("delivery limit out of range").get(
             "/webhooks/1/deliveries?limit=1001",
             invalid(&[("limit", "The limit field must be between 1 and 1000.")]),
         ),
@@ -187,7 +189,7 @@ async fn invalid_webhooks_are_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unknown_webhooks_are_not_found() {
+async fn unknown_webhooks_return_404() {
     let mut cases = Vec::new();
     for (method, path, body) in [
         ("GET", "", None),
@@ -198,7 +200,7 @@ async fn unknown_webhooks_are_not_found() {
         ("GET", "/deliveries", None),
     ] {
         for (id, only_rest) in [("424242", false), ("0", true), ("x", true)] {
-            let case = Case::new(format!("{method} of the webhook {id}{path}"));
+            let case = Case::new(format!("{method} webhook {id}{path}"));
             let case = case.call(method, &format!("/webhooks/{id}{path}"), body.map(str::to_owned), webhook_unknown());
             cases.push(if only_rest { case.only_rest() } else { case });
         }
@@ -251,15 +253,15 @@ async fn duplicate_webhooks_are_rejected() {
         "Webhook <1> already has this URL and these types. Update that webhook, or rotate its secret.",
     );
     let typed = format!(r#"{{"url":"{URL}","types":["url","case"]}}"#);
-    // The second webhook begins after the change that created the first one.
+    // The second webhook starts after the change that created the first webhook.
     let other = Webhook { types: r#"["case"]"#, position: 1, ..NEW };
     run_table(vec![
-        given("another request for the same webhook").post(
+        given("same webhook with another description").post(
             "/webhooks",
             format!(r#"{{"url":"{URL}","description":"Ours"}}"#),
             exists.clone(),
         ),
-        Case::new("the types in another order, and fewer types")
+        Case::new("types in another order or fewer types")
             .post("/webhooks", typed, created(&Webhook { types: r#"["url","case"]"#, ..NEW }))
             .post("/webhooks", format!(r#"{{"url":"{URL}","types":["case","url"],"position":0}}"#), exists)
             .post("/webhooks", format!(r#"{{"url":"{URL}","types":["case"]}}"#), created(&other)),

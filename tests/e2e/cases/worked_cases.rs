@@ -1,4 +1,4 @@
-//! `GET /cases` by open cases, risk, worker, follow-up and infraction.
+//! `GET /cases`, filtered by state, risk, worker, follow-up and infraction.
 
 use compliance_api::catalogue::Vocabulary;
 
@@ -8,7 +8,7 @@ use super::{
     records, run_table,
 };
 
-/// A case of the affiliate `<1>`. IDs of 0 and empty texts are null.
+/// A case of affiliate `<1>`. Zero IDs and empty texts are null.
 struct Worked {
     status: i32,
     risk: i32,
@@ -20,7 +20,7 @@ struct Worked {
     infraction: i32,
 }
 
-/// The cases `<2>` to `<6>`, created on 1 to 5 February.
+/// Cases `<2>` to `<6>`, created on 1 to 5 February.
 const WORKED: [Worked; 5] = [
     Worked {
         status: 1,
@@ -96,7 +96,7 @@ fn given(name: String) -> Case {
     case
 }
 
-/// The case with this number, from 1, in a response.
+/// Returns a case as it appears in a response. `number` starts at 1.
 fn case(number: usize) -> String {
     let worked = &WORKED[number - 1];
     let or_null = |value: &str| if value.is_empty() { "null".to_owned() } else { text(value) };
@@ -122,7 +122,7 @@ fn case(number: usize) -> String {
     ])
 }
 
-/// A query, and the numbers of the matching cases.
+/// Queries and the numbers of the matching cases.
 const FOUND: &[(&str, &[usize])] = &[
     ("open=yes", &[5, 2, 1]),
     ("open=no", &[4, 3]),
@@ -173,8 +173,8 @@ async fn cases_are_filtered_by_case_work() {
         given(format!("cases?{query}")).get(&format!("/cases?{query}"), expected)
     });
     let paged = page("Cases found", &[case(2)], 3, 1, 2, 3);
-    let paged = given("a page of them".to_owned()).get("/cases?open=yes&per_page=1&page=2", paged);
+    let paged = given("second page of open cases".to_owned()).get("/cases?open=yes&per_page=1&page=2", paged);
     let after_the_last = page("Cases found", &[], 3, 2, 3, 2);
-    let after_the_last = given("none".to_owned()).get("/cases?open=yes&per_page=2&page=3", after_the_last);
+    let after_the_last = given("past the end".to_owned()).get("/cases?open=yes&per_page=2&page=3", after_the_last);
     run_table(found.chain([paged, after_the_last]).collect()).await;
 }

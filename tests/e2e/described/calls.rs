@@ -1,4 +1,4 @@
-//! Calls of any operation with encoded messages.
+//! Calls to any operation with encoded messages.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -9,14 +9,14 @@ use tonic::{Request, Status, client::Grpc, transport::Channel};
 
 use crate::isolation::WATCH;
 
-/// The response of an operation: its messages, and its error, if any.
+/// The response of an operation: its messages and its error, if any.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) messages: Vec<Vec<u8>>,
     pub(super) error: Option<Status>,
 }
 
-/// A connection to the core. Clones share it.
+/// A connection to the core. Clones share the connection.
 #[derive(Clone)]
 pub(super) struct Core(Channel);
 
@@ -25,8 +25,8 @@ impl Core {
         Self(Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap())
     }
 
-    /// Calls an operation, such as `AffiliateService/GetAffiliate`, with one message and these values of `authorization`.
-    /// On the wire, an operation without streams is a stream of one message each way.
+    /// Calls an operation, such as `AffiliateService/GetAffiliate`, with one message and these `authorization` values. On the wire, a unary call is a
+    /// stream of one message each way.
     pub(super) async fn call(&self, operation: &str, authorizations: &[&str], message: Vec<u8>) -> Answer {
         let mut grpc = Grpc::new(self.0.clone()).max_decoding_message_size(64 << 20);
         let mut request = Request::new(stream::iter([message]));

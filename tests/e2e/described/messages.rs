@@ -1,4 +1,4 @@
-//! Messages by their descriptors: fields by path, and the values at a path.
+//! Access to message fields by path, through the contract's descriptors.
 
 use std::sync::LazyLock;
 
@@ -7,23 +7,23 @@ use prost_reflect::{
     Cardinality, DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, MethodDescriptor, Value,
 };
 
-/// The contract.
+/// Returns the contract's descriptors.
 pub(crate) fn contract() -> DescriptorPool {
     static CONTRACT: LazyLock<DescriptorPool> = LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap());
     CONTRACT.clone()
 }
 
-/// Every operation: `Service/Method` and its descriptor.
+/// Returns every operation as `Service/Method`, with its descriptor.
 pub(crate) fn operations(contract: &DescriptorPool) -> Vec<(String, MethodDescriptor)> {
     let services: Vec<_> = contract.services().collect();
     let methods = services.iter().flat_map(|service| service.methods().collect::<Vec<_>>());
     methods.map(|method| (format!("{}/{}", method.parent_service().name(), method.name()), method)).collect()
 }
 
-/// A field within a message, with the path of messages to it.
+/// The path to a field within a message.
 pub(crate) type Path = Vec<FieldDescriptor>;
 
-/// Every field of a message and its nested messages.
+/// Returns the paths of all fields in a message and its nested messages.
 pub(crate) fn paths(message: &MessageDescriptor) -> Vec<Path> {
     let mut paths = Vec::new();
     for field in message.fields() {
@@ -37,7 +37,7 @@ pub(crate) fn paths(message: &MessageDescriptor) -> Vec<Path> {
     paths
 }
 
-/// The names of a path's fields, with dots between them.
+/// Returns the field names of a path, joined with dots.
 pub(crate) fn name(path: &Path) -> String {
     path.iter().map(FieldDescriptor::name).collect::<Vec<_>>().join(".")
 }
@@ -50,7 +50,7 @@ pub(crate) fn set(message: &mut DynamicMessage, path: &[FieldDescriptor], value:
         let is_element = is_list && !matches!(value, Value::List(_));
         return message.set_field(field, if is_element { Value::List(vec![value]) } else { value });
     }
-    let Kind::Message(inner) = field.kind() else { panic!("{} holds no message", field.full_name()) };
+    let Kind::Message(inner) = field.kind() else { panic!("{} is not a message", field.full_name()) };
     let within = message.get_field_mut(field);
     if is_list {
         let list = within.as_list_mut().unwrap();
@@ -63,7 +63,7 @@ pub(crate) fn set(message: &mut DynamicMessage, path: &[FieldDescriptor], value:
     }
 }
 
-/// The names and values in a message.
+/// Returns the names and values in a message as text.
 pub(crate) fn shown(message: &DynamicMessage) -> String {
     let fields: Vec<String> =
         message.fields().map(|(field, value)| format!("{}: {}", field.name(), shown_value(value))).collect();
@@ -78,7 +78,7 @@ fn shown_value(value: &Value) -> String {
     }
 }
 
-/// Removes the field at a path of existing messages.
+/// Clears the field at a path, and creates the messages on the path.
 pub(crate) fn clear(message: &mut DynamicMessage, path: &[FieldDescriptor]) {
     let field = path.last().unwrap();
     let default = match field.kind() {

@@ -1,5 +1,5 @@
-//! Tests that are derived from the contract's descriptor set: for each operation, and each rule of a field. A new operation or
-//! field is tested without further code, or fails the suite until it is.
+//! Tests derived from the contract's descriptor set, for every operation and every field rule. They cover new operations and fields automatically, or
+//! fail until the suite covers them.
 
 mod calls;
 mod headers;

@@ -1,4 +1,4 @@
-//! Invalid gRPC calls and unreadable messages: the error has a reason, even if a library rejects the call.
+//! Invalid gRPC calls and malformed messages. Every error has a reason, even if a library rejects the call.
 
 use std::net::SocketAddr;
 
@@ -28,7 +28,7 @@ const REFLECTION: [&str; 2] = [
 /// The result of a call: HTTP status, headers and gRPC status.
 type Answer = (u16, HeaderMap, Status);
 
-/// A connection to the core with the token of a company. Clones share it.
+/// A connection to the core, with a company's token. Clones share the connection.
 #[derive(Clone)]
 struct Connection {
     sender: http2::SendRequest<BoxBody<Bytes, std::convert::Infallible>>,
@@ -45,7 +45,7 @@ impl Connection {
         Self { sender, address: service.grpc, token: token(company) }
     }
 
-    /// Calls an operation. `change` changes the head, and each of `frames` is a frame of the body.
+    /// Calls an operation. `change` edits the head, and `frames` are the frames of the body.
     async fn call(&self, path: &str, change: impl FnOnce(&mut Request<()>), frames: &[&[u8]]) -> Answer {
         let mut request = Request::post(format!("http://{}/{path}", self.address))
             .header("content-type", "application/grpc")
@@ -61,7 +61,7 @@ impl Connection {
             status
         } else {
             let body = body.collect().await.unwrap();
-            Status::from_header_map(body.trailers().expect("trailers")).expect("a status")
+            Status::from_header_map(body.trailers().expect("missing trailers")).expect("missing status")
         };
         (head.status.as_u16(), head.headers, status)
     }
@@ -80,7 +80,7 @@ fn assert_refused((_, _, status): &Answer, code: Code, reason: &str, call: &str)
     assert!(!status.message().is_empty(), "{call}");
 }
 
-/// Every path, including standard services, and a path without a service.
+/// Returns every operation path, including health and reflection, and two unknown paths.
 fn every_path() -> Vec<String> {
     let contract = contract();
     let own = operations(&contract).into_iter().map(|(operation, _)| format!("compliance.v1.{operation}"));
@@ -88,7 +88,7 @@ fn every_path() -> Vec<String> {
     own.chain(other.map(str::to_owned)).collect()
 }
 
-/// Calls every path with an invalid head.
+/// Calls every path with an invalid head, and expects this error.
 async fn refuse_everywhere(
     connection: &Connection,
     change: impl Fn(&mut Request<()>) + Copy,
@@ -112,7 +112,7 @@ async fn refuse_everywhere(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn wrong_grpc_heads_are_rejected() {
+async fn invalid_grpc_request_heads_are_rejected() {
     let service = TestService::start().await;
     let connection = &Connection::open(&service, new_company()).await;
     for method in [Method::GET, Method::PUT, Method::OPTIONS] {
@@ -144,7 +144,7 @@ async fn wrong_grpc_heads_are_rejected() {
         let expected = (200, Code::InvalidArgument, "INVALID_FIELDS");
         refuse_everywhere(connection, with("grpc-timeout", timeout), expected, |_| {}).await;
     }
-    // The same calls with a valid head are accepted.
+    // The service accepts calls with valid heads.
     for (name, value) in [
         ("grpc-timeout", "5S"),
         ("grpc-encoding", "identity"),
@@ -167,7 +167,7 @@ async fn malformed_grpc_bodies_are_rejected() {
     let (invalid, large) = ((Code::InvalidArgument, "INVALID_FIELDS"), (Code::OutOfRange, "BODY_TOO_LARGE"));
     for (operation, method) in operations(&contract) {
         let path = &format!("compliance.v1.{operation}");
-        // A tag of the unknown wire type 7.
+        // A tag with the unknown wire type 7.
         let malformed = &message(&[0x0f]);
         let mut requests: Vec<(&str, Vec<&[u8]>, (Code, &str))> = vec![
             ("incomplete message", vec![&[0, 0, 0, 0, 9, 1]], invalid),
@@ -192,13 +192,13 @@ async fn malformed_grpc_bodies_are_rejected() {
             assert_refused(&answer, code, reason, &format!("{path}: {name}"));
         }
     }
-    // The stream fails after its first message was saved.
+    // The stream fails after the service has saved its first message.
     let answer = connection.send(STREAM, &[&message(&[]), &[1, 0, 0, 0, 0]]).await;
     assert_refused(&answer, invalid.0, invalid.1, "a stream");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn health_and_reflection_respond() {
+async fn invalid_health_and_reflection_requests_are_rejected() {
     let service = TestService::start().await;
     let connection = &Connection::open(&service, new_company()).await;
     let (invalid, large) = ((Code::InvalidArgument, "INVALID_FIELDS"), (Code::OutOfRange, "BODY_TOO_LARGE"));
@@ -219,7 +219,7 @@ async fn health_and_reflection_respond() {
     }
     for path in REFLECTION {
         for (name, request, (code, reason)) in [
-            ("nothing asked", vec![], invalid),
+            ("empty request", vec![], invalid),
             ("unknown file", vec![0x1a, 1, b'x'], not_found),
             ("unknown symbol", vec![0x22, 1, b'x'], not_found),
         ] {
@@ -233,9 +233,9 @@ async fn health_and_reflection_respond() {
     }
 }
 
-/// The library cannot encode them after the service has accepted them.
+/// The service accepts the call before the library fails to encode the response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn responses_that_are_too_large() {
+async fn oversized_responses_return_body_too_large() {
     let database = fresh_database().await.options;
     let service = TestService::over(database.clone(), Options::default()).await;
     let company = new_company();
@@ -261,7 +261,7 @@ async fn responses_that_are_too_large() {
         ("one record, on the general path", connection.call(GET, identity, &[&get]).await),
         ("many records", connection.send("compliance.v1.AffiliateService/BatchGetAffiliates", &[&batch]).await),
         ("vocabularies", connection.send("compliance.v1.MonitoringService/ListVocabularies", &[&message(&[])]).await),
-        ("a list", connection.send("compliance.v1.AffiliateService/ListAffiliates", &[&message(&[])]).await),
+        ("affiliate list", connection.send("compliance.v1.AffiliateService/ListAffiliates", &[&message(&[])]).await),
     ] {
         assert_refused(&answer, Code::OutOfRange, "BODY_TOO_LARGE", name);
     }

@@ -1,4 +1,4 @@
-//! Every rule of every field, without the gateway: the core rejects each violation, and names the field.
+//! Every rule of every field. Without the gateway, the core rejects each violation and names the field.
 
 use std::collections::BTreeSet;
 
@@ -14,17 +14,17 @@ use super::{
     messages::{Path, clear, contract, name, operations, paths, set},
 };
 
-/// The operation whose reads report their own violations, and that has no rules.
+/// Operations without rules. Each read of a batch reports its own violations.
 const WITHOUT_RULES: [&str; 1] = ["ReadService/BatchRead"];
 
-/// One violation: the field, the message, and the possible paths in the error.
+/// A violation: the field and rule, the message, and the possible paths in the error.
 struct Violation {
     rule: String,
     message: DynamicMessage,
     paths: Vec<String>,
 }
 
-/// The rules of a field, by name.
+/// Returns the rules of a field, if it has any.
 fn rules_of(field: &FieldDescriptor) -> Option<DynamicMessage> {
     let extension = field.parent_pool().get_extension_by_name("compliance.v1.rules").unwrap();
     let options = field.options();
@@ -35,8 +35,8 @@ fn flag(rules: &DynamicMessage, name: &str) -> bool {
     rules.get_field_by_name(name).and_then(|value| value.as_bool()).unwrap_or_default()
 }
 
-/// The possible paths of a field's violation: as a partner would write it, from the request, and from each item that contains the field,
-/// because items have their own results. A flattened message has the path of its parent.
+/// Returns the possible paths of a field's violation. A path starts at the request, or at an item that contains the field, because items have their
+/// own results. A flattened message has the path of its parent.
 fn reported(path: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for (depth, field) in path.iter().enumerate() {
@@ -52,7 +52,7 @@ fn reported(path: &Path) -> Vec<String> {
     (0..names.len()).map(|start| names[start..].join(".")).collect()
 }
 
-/// A message for each rule of a field, in which the field violates it.
+/// For each rule of a field, returns a message that violates the rule.
 fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
     let field = path.last().unwrap();
     let Some(rules) = rules_of(field) else { return Vec::new() };
@@ -66,7 +66,7 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
             }
         };
         let value = match rule.name() {
-            // An update or a sync omits unchanged fields, and must not send blank ones.
+            // Updates and syncs can omit required fields, but cannot send blank ones.
             "required"
                 if path.len() > 1
                     && ["Update", "Sync"].iter().any(|change| method.name().contains(change))
@@ -75,9 +75,9 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
             {
                 text(" ".to_owned())
             }
-            // Fails only its item, with its own code. The table of cases tests it.
+            // The rule fails only its item, with its own code. The module `cases` tests it.
             "format" if rules.has_field_by_name("item_codes") && path[0].is_list() => continue,
-            // Missing, or an empty text in a list.
+            // An empty text in a list counts as missing.
             "required" if field.is_list() && !matches!(field.kind(), Kind::Message(_)) && path.len() > 1 => {
                 Some(Value::List(vec![element()]))
             }
@@ -91,7 +91,7 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
                 4 => "02/30/2024".to_owned(),
                 5 => "QQ".to_owned(),
                 6 => "2024-02-28 24:00:00".to_owned(),
-                other => panic!("no violation of format {other}"),
+                other => panic!("no violation for format {other}"),
             }),
             "one_of" => text("nonsense".to_owned()),
             "at_least" => Some(Value::I64(limit.as_i64().unwrap() - 1)),
@@ -101,14 +101,14 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
             "needs" if matches!(field.kind(), Kind::Message(_)) => None,
             "needs" => Some(Value::I64(1)),
             "flatten" | "items_alone" | "item_codes" => continue,
-            other => panic!("no violation of the rule {other}"),
+            other => panic!("no violation for rule {other}"),
         };
         let mut message = DynamicMessage::new(method.input());
         let mut paths = if rule.name() == "needs" { vec![limit.as_str().unwrap().to_owned()] } else { reported(path) };
         match value {
             Some(value) => {
                 if value.as_i64().is_some() && !matches!(field.kind(), Kind::Int64) {
-                    // Numbers of other types have the same bounds.
+                    // Other integer types have the same bounds.
                     let number = value.as_i64().unwrap() as i32;
                     set(&mut message, path, Value::I32(number));
                 } else {
@@ -120,12 +120,12 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
         if let ("required", Kind::Message(inner)) = (rule.name(), field.kind())
             && flag(&rules, "flatten")
         {
-            // The fields of an absent message are missing.
+            // If a message is absent, its required fields are missing.
             let is_required = |field: &FieldDescriptor| rules_of(field).is_some_and(|rules| flag(&rules, "required"));
             paths.extend(inner.fields().filter(is_required).map(|field| field.name().to_owned()));
         }
         if matches!(rule.name(), "entry" | "required" | "one_of" | "max_chars") {
-            // The element that holds the field, or the element of a list of texts.
+            // The error can name the element that holds the field, or an element of a list of texts.
             let holder: Vec<String> =
                 paths.iter().filter_map(|path| path.rsplit_once('.').map(|(holder, _)| holder.to_owned())).collect();
             paths.extend(if rule.name() == "entry" { holder } else { Vec::new() });
@@ -138,7 +138,7 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
     violations
 }
 
-/// Every path in a response, from the error or the results of items.
+/// Returns every path in a response, from the error or the item results.
 fn paths_in(method: &MethodDescriptor, answer: &Answer) -> BTreeSet<String> {
     let mut reported = BTreeSet::new();
     if let Some(status) = &answer.error {
@@ -174,7 +174,7 @@ async fn a_case(service: &TestService, company: i64) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_rule_is_checked_by_the_core() {
+async fn core_enforces_every_field_rule() {
     let service = TestService::start().await;
     let core = Core::connect(service.grpc).await;
     let company = new_company();
@@ -188,23 +188,23 @@ async fn every_rule_is_checked_by_the_core() {
         }
         for path in paths(&method.input()) {
             for Violation { rule, mut message, paths } in violations(&method, &path) {
-                // Results of items need a case.
+                // Item results need an existing case.
                 if path[0].name() == "incidents" && method.input().get_field_by_name("id").is_some() {
                     message.set_field_by_name("id", Value::I64(case_id));
                 }
                 let answer = core.call(&operation, &[&bearer], message.encode_to_vec()).await;
                 let reported = paths_in(&method, &answer);
-                // This number of elements may exceed the memory of a request first.
+                // An oversized list can exceed the request's memory limit first.
                 let is_too_large = rule.ends_with("max_items") && answer.error.as_ref().is_some_and(is_too_large);
                 if !is_too_large && !paths.iter().any(|path| reported.contains(path)) {
                     let error = answer.error.map(|status| status.message().to_owned());
-                    unreported.push(format!("{operation}: {rule} at one of {paths:?}, but {reported:?}; {error:?}"));
+                    unreported.push(format!("{operation}: {rule} at one of {paths:?}, got {reported:?}; {error:?}"));
                 }
                 seen += 1;
             }
         }
     }
-    assert!(unreported.is_empty(), "violations that are not reported:\n{}", unreported.join("\n"));
-    assert!(seen > 300, "{seen} rules");
-    println!("every_rule_is_checked_by_the_core: {seen} violations, each reported at its field");
+    assert!(unreported.is_empty(), "unreported violations:\n{}", unreported.join("\n"));
+    assert!(seen > 300, "only {seen} rules");
+    println!("core_enforces_every_field_rule: {seen} violations, each reported at its field");
 }

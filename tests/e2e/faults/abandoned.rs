@@ -18,12 +18,12 @@ use tonic::Code;
 
 use super::{PATIENCE, until};
 
-/// Running statements and open transactions of the service.
+/// Counts the service's running statements and open transactions.
 const RUNNING: &str = "select count(*) from pg_stat_activity
     where datname = current_database() and application_name = 'affiliate-compliance' and state <> 'idle'
         and query not like '%pg_is_in_recovery%'";
 
-/// A core, a connection of the test to its database, and the process of this connection.
+/// Returns a core and a separate connection to its database.
 async fn core(connections: u32) -> (TestCore, PgConnection) {
     let database = fresh_database().await;
     let observer = database.options.clone().connect().await.unwrap();
@@ -31,7 +31,7 @@ async fn core(connections: u32) -> (TestCore, PgConnection) {
 }
 
 async fn quiet(observer: &mut PgConnection) {
-    until("no statement of the service runs", async || {
+    until("the service runs no statements", async || {
         sqlx::query_scalar::<_, i64>(RUNNING).fetch_one(&mut *observer).await.unwrap() == 0
     })
     .await;
@@ -46,26 +46,26 @@ fn input(name: &str) -> AffiliateInput {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_statement_ends_after_its_caller_has_left() {
+async fn abandoned_statements_are_cancelled() {
     let (service, mut observer) = core(8).await;
     let mut clients = service.company(new_company());
     let mut locked = service.pool.begin().await.unwrap();
     sqlx::query("lock table affiliates in share row exclusive mode").execute(&mut *locked).await.unwrap();
 
     let callers = join_all((0..4).map(|number| {
-        // A company uses only a part of the connections.
+        // Each caller has its own company, because a company can use only some of the connections.
         let mut clients = service.company(new_company());
         // A batch has its own statement. Single records share a statement with other callers.
         let affiliates = vec![input(&format!("Abandoned {number}")), input(&format!("Also abandoned {number}"))];
         let request = BatchCreateAffiliatesRequest { affiliates, validate_only: false };
         async move { clients.affiliates.batch_create_affiliates(request).await }
     }));
-    // A quarter of the connections wait. The transaction that holds the lock counts as well.
+    // A quarter of the connections wait. The count includes the transaction that holds the lock.
     let waiting = until("the statements wait for the lock", async || {
         sqlx::query_scalar::<_, i64>(RUNNING).fetch_one(&mut observer).await.unwrap() >= 3
     });
     tokio::select! {
-        created = callers => panic!("the lock was not waited for: {created:?}"),
+        created = callers => panic!("the batches did not wait for the lock: {created:?}"),
         _ = waiting => {}
     }
     let waiting = "select count(*) from pg_stat_activity
@@ -75,9 +75,9 @@ async fn a_statement_ends_after_its_caller_has_left() {
         sqlx::query_scalar::<_, i64>(waiting).fetch_one(&mut observer).await.unwrap() == 0
     })
     .await;
-    println!("4 abandoned statements have ended after {took:?}");
+    println!("4 abandoned statements ended after {took:?}");
 
-    // Other calls get connections while the lock exists.
+    // Other calls get connections while the lock is held.
     let missing = clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap_err();
     assert_eq!(missing.code(), Code::NotFound);
     locked.rollback().await.unwrap();
@@ -87,9 +87,9 @@ async fn a_statement_ends_after_its_caller_has_left() {
     clients.affiliate("Abandoned 0").await;
 }
 
-/// With a single connection, the next caller must not get the response or error of the abandoned statement, nor an open transaction.
+/// With a single connection, the next caller gets neither the abandoned statement's response or error, nor an open transaction.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn abandoned_connections_are_not_lent_again() {
+async fn abandoned_connections_are_not_reused() {
     let (service, mut observer) = core(3).await;
     let mut clients = service.company(new_company());
     let (first, second) = (clients.affiliate("First").await, clients.affiliate("Second").await);
@@ -100,7 +100,7 @@ async fn abandoned_connections_are_not_lent_again() {
             let affiliate = AffiliateInput { affiliate_name: Some(name), ..AffiliateInput::default() };
             AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None, etag: String::new() }
         };
-        // A single statement, and a transaction of several.
+        // Alternate between a single statement and a transaction.
         let mut updates = vec![rename(first, format!("Lost {round}"))];
         if round % 2 == 1 {
             updates.push(rename(first, format!("Lost again {round}")));
@@ -109,15 +109,15 @@ async fn abandoned_connections_are_not_lent_again() {
             BatchUpdateAffiliatesRequest { anchor_id: Some(first), affiliates: updates, validate_only: false };
         let mut caller = clients.clone();
         let abandoned = timeout(Duration::from_millis(50), caller.affiliates.batch_update_affiliates(request));
-        assert!(abandoned.await.is_err(), "the lock was not waited for");
+        assert!(abandoned.await.is_err(), "the update did not wait for the lock");
         if round % 2 == 1 {
-            // It runs to its end in its own task.
+            // The transaction completes in its own task.
             locked.rollback().await.unwrap();
         }
         let read =
             timeout(PATIENCE, clients.affiliates.get_affiliate(GetAffiliateRequest { id: second, as_of: None })).await;
         assert_eq!(read.expect("the call hangs").unwrap().into_inner().distributor_name(), "Second");
-        // In an open transaction of another caller, this write would be lost.
+        // In another caller's open transaction, this write would be lost.
         clients.affiliate(&format!("Kept {round}")).await;
     }
     quiet(&mut observer).await;
@@ -126,14 +126,14 @@ async fn abandoned_connections_are_not_lent_again() {
     observer.close().await.unwrap();
 }
 
-/// A call of a random operation.
+/// Calls the operation that `number` selects.
 async fn call(mut clients: GrpcClients, ids: &[i64], number: usize) {
     let id = ids[number % ids.len()];
     let rename = |id, name: String| {
         let affiliate = AffiliateInput { city: Some(name), ..AffiliateInput::default() };
         AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None, etag: String::new() }
     };
-    // The callers leave, so nobody reads these responses.
+    // The callers can leave at any time, so the test ignores the responses.
     let _ = match number % 5 {
         0 => clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.map(drop),
         1 => {
@@ -206,14 +206,14 @@ async fn abandoned_calls_leave_connections_clean() {
     }));
     tokio::join!(storm, watch);
     let (reads, left) = (reads.into_inner(), left.into_inner());
-    println!("{left} of {CALLS} calls were abandoned; {reads} others were right");
+    println!("{left} of {CALLS} calls were abandoned; {reads} other reads were correct");
     assert!(left > CALLS / 20 && reads > 0, "{left} {reads}");
 
     quiet(&mut observer).await;
     let open = "select count(*) from pg_stat_activity
         where datname = current_database() and application_name = 'affiliate-compliance'";
-    // The server may not have noticed yet that a connection was closed.
-    until("no more connections are open than there may be", async || {
+    // The server can be slow to notice closed connections.
+    until("at most 10 connections are open", async || {
         sqlx::query_scalar::<_, i64>(open).fetch_one(&mut observer).await.unwrap() <= 10
     })
     .await;

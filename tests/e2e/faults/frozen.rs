@@ -1,4 +1,4 @@
-//! Stopped database processes (SIGSTOP): their connections stay open without a response.
+//! Database processes stopped with SIGSTOP. Their connections stay open but do not respond.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use test_support::{RestClient, TestCluster, TestCore, TestDatabase, TestService,
 
 use super::{PATIENCE, ROUNDS, SERVED, SILENCE_NOTICED, create, create_all, hold, service_of_its_own, status, until};
 
-/// Stops processes until it is dropped.
+/// Stops processes until dropped.
 struct Stopped(Vec<i32>);
 
 impl Stopped {
@@ -37,7 +37,7 @@ async fn backends(observer: &mut PgConnection) -> Vec<i32> {
     sqlx::query_scalar(sql).fetch_all(observer).await.unwrap()
 }
 
-/// A service with several open connections.
+/// Starts a service with several open connections.
 async fn service() -> (TestService, TestCluster, TestDatabase, PgConnection, RestClient) {
     let (service, cluster, database) = service_of_its_own(false).await;
     let observer = database.options.clone().connect().await.unwrap();
@@ -46,16 +46,16 @@ async fn service() -> (TestService, TestCluster, TestDatabase, PgConnection, Res
     (service, cluster, database, observer, rest)
 }
 
-/// If the only connection hangs, a read still succeeds, and the connection is replaced.
+/// If the only connection hangs, reads and writes succeed on a new connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_frozen_backend_is_replaced() {
+async fn single_frozen_backend_is_replaced() {
     let cluster = TestCluster::start(ClusterOptions { supervise: false, ..ClusterOptions::temporary() }).await;
     let database = TestDatabase::create(&cluster.endpoint, "faults").await;
     let mut observer = database.options.clone().connect().await.unwrap();
     let service = TestCore::over(database.options, 3).await;
     let mut clients = service.company(new_company());
     let id = clients.affiliate("Kept").await;
-    // The last statement of the probe's connection was a check.
+    // The query excludes the probe's connection, whose last statement was a check.
     let sql = "select pid from pg_stat_activity
         where datname = current_database() and application_name = 'affiliate-compliance'
             and query not like '%pg_is_in_recovery%'";
@@ -66,19 +66,19 @@ async fn a_frozen_backend_is_replaced() {
         let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None });
         let read = tokio::time::timeout(PATIENCE, read).await.expect("a read hangs").unwrap();
         assert_eq!(read.into_inner().distributor_name(), "Kept");
-        println!("a read was answered {:?} after its connection began to hang", start.elapsed());
+        println!("a read succeeded {:?} after its connection froze", start.elapsed());
     }
     tokio::time::timeout(PATIENCE, clients.affiliate("Written")).await.expect("a write hangs");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_frozen_backends_are_replaced() {
+async fn service_recovers_when_all_backends_freeze() {
     let (_service, _cluster, _database, mut observer, rest) = service().await;
     let stopped = Stopped::new(backends(&mut observer).await);
     assert!(stopped.0.len() > 2, "{:?}", stopped.0);
-    // The server accepts new connections, so the service continues without the old ones.
+    // The server accepts new connections, so the service continues without the old connections.
     let mut attempts = 0..;
-    let served = until("calls are served on new connections", async || {
+    let served = until("calls succeed on new connections", async || {
         let number = attempts.next().unwrap_or_default();
         let served = async {
             let read = rest.get("/urls").await;
@@ -90,7 +90,7 @@ async fn all_frozen_backends_are_replaced() {
         tokio::time::timeout(PATIENCE, served).await.expect("a call hangs")
     })
     .await;
-    println!("served again {served:?} after every connection began to hang");
+    println!("calls succeeded again {served:?} after all connections froze");
     create_all(&rest, "During", 40).await;
     drop(stopped);
     let list = rest.get("/affiliates").await.with_status(200);
@@ -100,7 +100,7 @@ async fn all_frozen_backends_are_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_whole_server() {
+async fn service_reports_frozen_server_and_recovers() {
     let (service, cluster, _database, mut observer, rest) = service().await;
     let clients = [rest.clone(), RestClient::new(service.rest_remote, None)];
     let (mut noticed, mut served) = (Vec::new(), Vec::new());
@@ -112,29 +112,29 @@ async fn the_whole_server() {
         let early = join_all((0..10).map(|number| create(&rest, &format!("During {round} {number}"))));
         let detected = async {
             for rest in &clients {
-                until("/readyz reports it", async || status(rest, "/readyz").await == 503).await;
+                until("/readyz reports the outage", async || status(rest, "/readyz").await == 503).await;
                 assert_eq!(status(rest, "/livez").await, 200);
             }
             noticed.push(start.elapsed());
             let start = Instant::now();
             let refused = join_all((0..10).map(|_| rest.get("/urls"))).await;
-            println!("10 calls were refused in {:?}", start.elapsed());
+            println!("10 calls were rejected in {:?}", start.elapsed());
             assert!(refused.iter().all(|answer| answer.status == 503 && answer.header("retry-after").is_some()));
         };
         let (early, ()) =
             tokio::time::timeout(PATIENCE, async { tokio::join!(early, detected) }).await.expect("a call hangs");
-        println!("what was sent before was answered within {:?}", start.elapsed());
+        println!("earlier calls got responses within {:?}", start.elapsed());
         assert!(early.iter().all(|answer| matches!(answer.status, 201 | 503)), "{early:?}");
 
         drop(stopped);
         let start = Instant::now();
-        until("/readyz reports the return", async || status(&rest, "/readyz").await == 200).await;
+        until("/readyz reports the recovery", async || status(&rest, "/readyz").await == 200).await;
         create(&rest, &format!("After {round}")).await.with_status(201);
         served.push(start.elapsed());
     }
-    hold("noticed that the server hangs", SILENCE_NOTICED, &noticed);
-    hold("served after its return", SERVED, &served);
+    hold("time to notice the frozen server", SILENCE_NOTICED, &noticed);
+    hold("time to serve calls again", SERVED, &served);
     let list = rest.get("/affiliates").await.with_status(200);
-    // The server may execute statements that it received before it stopped.
+    // The server can still execute statements that it received before it stopped.
     assert!((40 + ROUNDS..=40 + ROUNDS * 11).contains(&list["data"].as_array().unwrap().len()));
 }

@@ -1,4 +1,4 @@
-//! Killed database processes (SIGKILL) under load.
+//! Database processes killed with SIGKILL under load.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use test_support::{RestClient, kill_process, new_company};
 
 use super::{NOTICED, ROUNDS, SERVED, create, hold, service_of_its_own, status, until};
 
-/// Creates affiliates until `over`, and returns the acknowledged names. Every status is 201 or 503.
+/// Creates affiliates until `over` and returns the acknowledged names. Every status is 201 or 503.
 async fn write(rest: &RestClient, writer: usize, over: &AtomicBool) -> Vec<String> {
     let mut acknowledged = Vec::new();
     for number in 0.. {
@@ -32,22 +32,22 @@ async fn write(rest: &RestClient, writer: usize, over: &AtomicBool) -> Vec<Strin
     acknowledged
 }
 
-/// Every acknowledged record exists exactly once.
+/// Checks that every acknowledged record exists exactly once.
 async fn check(rest: &RestClient, acknowledged: &[String]) {
     let list = rest.get("/affiliates").await.with_status(200);
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for record in list["data"].as_array().unwrap() {
         *counts.entry(Value::as_str(&record["distributor_name"]).unwrap()).or_default() += 1;
     }
-    println!("{} writes were acknowledged, {} are there", acknowledged.len(), counts.len());
+    println!("{} writes were acknowledged, {} exist", acknowledged.len(), counts.len());
     assert!(counts.values().all(|count| *count == 1), "{counts:?}");
     let missing: Vec<_> = acknowledged.iter().filter(|name| !counts.contains_key(name.as_str())).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// PostgreSQL restarts all processes after a kill.
+/// PostgreSQL restarts all processes after one is killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_backend_is_replaced() {
+async fn killed_backends_are_replaced() {
     let (service, _cluster, database) = service_of_its_own(true).await;
     let rest = service.rest(new_company());
     let over = AtomicBool::new(false);
@@ -66,8 +66,8 @@ async fn a_killed_backend_is_replaced() {
             let back =
                 until("the database accepts connections", async || database.options.clone().connect().await.is_ok())
                     .await;
-            let served = until("calls are served", async || rest.get("/urls").await.status == 200).await;
-            println!("crash noticed after {lost:?}; database back after {back:?}; served {served:?} later");
+            let served = until("calls succeed", async || rest.get("/urls").await.status == 200).await;
+            println!("crash noticed after {lost:?}; database back after {back:?}; calls succeeded {served:?} later");
         }
         over.store(true, Ordering::Relaxed);
     };
@@ -76,7 +76,7 @@ async fn a_killed_backend_is_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_server_loses_no_write() {
+async fn killed_server_loses_no_acknowledged_writes() {
     let (service, cluster, database) = service_of_its_own(true).await;
     let rest = service.rest(new_company());
     let over = AtomicBool::new(false);
@@ -84,17 +84,17 @@ async fn a_killed_server_loses_no_write() {
     let killer = async {
         let (mut noticed, mut served) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            until("calls are served", async || rest.get("/urls").await.status == 200).await;
+            until("calls succeed", async || rest.get("/urls").await.status == 200).await;
             kill_process(cluster.server_pid().unwrap(), Signal::SIGKILL);
-            noticed.push(until("/readyz reports it", async || status(&rest, "/readyz").await == 503).await);
+            noticed.push(until("/readyz reports the outage", async || status(&rest, "/readyz").await == 503).await);
             assert_eq!(status(&rest, "/livez").await, 200);
             until("the database accepts connections", async || database.options.clone().connect().await.is_ok()).await;
-            served.push(until("calls are served again", async || rest.get("/urls").await.status == 200).await);
+            served.push(until("calls succeed again", async || rest.get("/urls").await.status == 200).await);
             assert_eq!(status(&rest, "/readyz").await, 200);
         }
         over.store(true, Ordering::Relaxed);
-        hold("noticed that the server was killed", NOTICED, &noticed);
-        hold("served after its return", SERVED, &served);
+        hold("time to notice the killed server", NOTICED, &noticed);
+        hold("time to serve calls again", SERVED, &served);
     };
     let (acknowledged, ()) = tokio::join!(writers, killer);
     check(&rest, &acknowledged.concat()).await;

@@ -1,4 +1,4 @@
-//! Callers that disconnect, or reach their deadline, before the statement of their write begins: nothing is written.
+//! Callers that disconnect or time out before the statement of their write begins. The service writes nothing.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use tonic::{Code, Request, Status};
 
 use super::{PATIENCE, until};
 
-/// Time for a call to begin to wait. If it is too short, the caller leaves earlier, which must not write either.
+/// Time for a call to start waiting. If the time is too short, the caller only leaves earlier.
 const A_WHILE: Duration = Duration::from_millis(300);
-/// The deadline of requests at gateways.
+/// Request timeout of the gateways.
 const GATEWAY: Duration = Duration::from_secs(1);
 
 /// How a write is sent, and how its caller leaves.
@@ -69,7 +69,7 @@ async fn update_many(clients: &GrpcClients, ids: &[i64], city: &str) -> Result<(
     clients.affiliates.clone().batch_update_affiliates(request).await.map(|_| ())
 }
 
-/// A company with affiliates.
+/// Creates a company with affiliates.
 async fn company(database: &mut PgConnection) -> (i64, Vec<i64>) {
     let company = new_company();
     let create = "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
@@ -92,11 +92,11 @@ async fn until_a_statement_waits(service: &TestService) {
     .await;
 }
 
-/// The affiliates with a text, after all statements of the service ended.
+/// Counts the affiliates with this city, after the service's statements have ended.
 async fn written(service: &TestService, city: &str) -> i64 {
     let active = "select count(*) from pg_stat_activity
         where datname = current_database() and usename <> current_user and state <> 'idle'";
-    until("no statement of the service runs", async || {
+    until("the service runs no statements", async || {
         sqlx::query_scalar::<_, i64>(active).fetch_one(&service.pool).await.unwrap() == 0
     })
     .await;
@@ -106,7 +106,7 @@ async fn written(service: &TestService, city: &str) -> i64 {
 
 /// Two batches wait for a lock, and two updates wait for the batches. The caller of one update leaves.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_begins_for_callers_that_left() {
+async fn abandoned_writes_never_begin() {
     let database = fresh_database().await;
     let settings = Settings { request_timeout: GATEWAY, ..Settings::default() };
     let service = TestService::over(database.options.clone(), Options { settings, ..Options::default() }).await;
@@ -138,24 +138,24 @@ async fn nothing_begins_for_callers_that_left() {
                 match way {
                     Way::Reset | Way::Disconnected => {
                         let left = timeout(A_WHILE, update(&leaves, ids[2], "left", None)).await;
-                        assert!(left.is_err(), "the update does not wait");
+                        assert!(left.is_err(), "the update did not wait");
                         if let Way::Disconnected = way {
                             drop(leaves);
                         }
                     }
                     Way::GrpcDeadline => {
                         let left = update(&leaves, ids[2], "left", Some(A_WHILE)).await;
-                        // The client has the same deadline, and may notice it first.
+                        // The client has the same deadline and can notice it first.
                         let code = left.unwrap_err().code();
                         assert!(matches!(code, Code::DeadlineExceeded | Code::Cancelled), "{code}");
                     }
                     Way::Rest(layer, Leaves::Disconnects) => {
-                        // On a busy machine, it may get 504 before it leaves, which is equivalent.
+                        // On a busy machine, the caller can get 504 before it leaves. The effect is the same.
                         let _ = timeout(A_WHILE, rest(layer)).await;
                     }
                     Way::Rest(layer, Leaves::Gets504) => rest(layer).await,
                 }
-                // The bytes of this client arrive before later ones of others.
+                // Later calls by another client give the disconnect time to arrive.
                 for _ in 0..3 {
                     let get = GetAffiliateRequest { id: ids[2], as_of: None };
                     stays.affiliates.clone().get_affiliate(get).await.unwrap();
@@ -166,7 +166,7 @@ async fn nothing_begins_for_callers_that_left() {
             let (stay, ()) = futures::join!(stay, leave);
             stay.unwrap();
         };
-        timeout(2 * PATIENCE, Box::pin(futures::future::join(first, second))).await.expect("a write waits still");
+        timeout(2 * PATIENCE, Box::pin(futures::future::join(first, second))).await.expect("a write is still waiting");
         assert_eq!(written(&service, "left").await, 0, "{way:?}");
         assert_eq!(written(&service, "stays").await, 1, "{way:?}");
         sqlx::query("update affiliates set city = null").execute(&mut other).await.unwrap();

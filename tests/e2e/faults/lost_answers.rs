@@ -1,4 +1,4 @@
-//! Connections that break after a commit and before the response.
+//! Database connections that break after a commit but before the response.
 
 use std::{
     collections::BTreeMap,
@@ -24,10 +24,9 @@ async fn service() -> (TestService, Proxy) {
     (service, proxy)
 }
 
-/// The service does not retry writes of partners. The partner gets 503, and can repeat the write without doubling
-/// it.
+/// The service does not retry partners' writes. The partner gets 503 and can safely repeat the write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lost_responses_commit_once() {
+async fn writes_with_lost_responses_commit_once() {
     let (service, proxy) = service().await;
     let rest = service.rest(new_company());
     create(&rest, "First").await.with_status(201);
@@ -64,10 +63,10 @@ async fn lost_responses_commit_once() {
     assert_eq!((&found["meta"]["total"], found["data"].as_array().unwrap().len()), (&json!(1), 1));
 }
 
-/// Every kind of statement for a partner's write, on both sides of each threshold. Each write is committed, reported as unavailable, and a
-/// duplicate when the partner sends it again.
+/// Tests every kind of statement for a partner's write, on both sides of each threshold. The service commits each write but returns 503. When the
+/// partner repeats the write, the service finds a duplicate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_kind_of_write_is_applied_twice() {
+async fn repeated_writes_are_never_applied_twice() {
     let few = core_server::limits::FEW_URLS;
     let many = core_server::limits::MANY_AFFILIATES;
     let (service, proxy) = service().await;
@@ -81,7 +80,7 @@ async fn no_kind_of_write_is_applied_twice() {
             let body = json!({"affiliates": items.collect::<Vec<_>>()}).to_string();
             proxy.lose_answer_to(statement);
             rest.post("/affiliates", body.clone()).await.with_status(503);
-            assert!(proxy.has_lost_answer(), "{count} affiliates are not written by {statement}");
+            assert!(proxy.has_lost_answer(), "{statement} did not write {count} affiliates");
             let again = rest.post("/affiliates", body).await.with_status(207);
             assert!(again.as_array().unwrap().iter().all(|result| result["code"] == "1023"), "{count}: {again}");
         }
@@ -113,7 +112,7 @@ async fn no_kind_of_write_is_applied_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn retried_internal_writes_have_one_effect() {
+async fn retried_internal_writes_apply_once() {
     let (service, proxy) = service().await;
     let mut grpc = service.grpc(new_company()).await;
     let observation = UrlObservation { url: Some("https://example.org/seen".to_owned()), ..UrlObservation::default() };
@@ -132,7 +131,7 @@ async fn retried_internal_writes_have_one_effect() {
     assert!(proxy.has_lost_answer());
     assert_eq!(grpc.open(opening.clone()).await, opened.case_id);
 
-    // The same holds for many records, which all exist in the second attempt.
+    // With many records, all of them already exist in the second attempt.
     let heavy = core_server::limits::HEAVY_ITEMS;
     let mut expected = 1;
     for count in [heavy, heavy + 1] {
@@ -159,12 +158,12 @@ async fn retried_internal_writes_have_one_effect() {
     }
 }
 
-/// Number of acknowledged writes of each writer.
+/// Number of acknowledged writes per writer.
 const ENOUGH: usize = 10;
 
 /// Connections break repeatedly while clients write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cut_connections_lose_no_acknowledged_write() {
+async fn cut_connections_lose_no_acknowledged_writes() {
     let (service, proxy) = service().await;
     let rest = service.rest(new_company());
     create(&rest, "Before").await.with_status(201);
@@ -187,7 +186,7 @@ async fn cut_connections_lose_no_acknowledged_write() {
             acknowledged
         }
     }));
-    // After every few writes, and in the middle of others.
+    // Cut the connections after every few writes, in the middle of others.
     let cuts = async {
         for next in (0..).step_by(4) {
             while done.load(Ordering::Relaxed) < next {
@@ -197,10 +196,10 @@ async fn cut_connections_lose_no_acknowledged_write() {
         }
     };
     let acknowledged = tokio::select! {
-        acknowledged = timeout(PATIENCE, writers) => acknowledged.expect("writes are not acknowledged").concat(),
+        acknowledged = timeout(PATIENCE, writers) => acknowledged.expect("too few writes were acknowledged").concat(),
         () = cuts => unreachable!(),
     };
-    until("calls are served again", async || rest.get("/urls").await.status == 200).await;
+    until("calls succeed again", async || rest.get("/urls").await.status == 200).await;
     let list = rest.get("/affiliates").await;
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for record in list.with_status(200)["data"].as_array().unwrap() {
@@ -208,21 +207,19 @@ async fn cut_connections_lose_no_acknowledged_write() {
         *counts.entry(name.to_owned()).or_default() += 1;
     }
     let attempts = attempts.into_inner();
-    println!("{} of {attempts} writes were acknowledged, {} are there", acknowledged.len(), counts.len() - 1);
+    println!("{} of {attempts} writes were acknowledged, {} exist", acknowledged.len(), counts.len() - 1);
     assert!(counts.values().all(|count| *count == 1));
     assert_eq!(acknowledged.iter().filter(|name| !counts.contains_key(*name)).count(), 0);
 }
 
-/// The connection of the check breaks, and then its new connection. The service stays ready. A third loss in a row
-/// counts as a database that does not respond.
+/// The check's connection breaks, and then its new connection breaks. The service stays ready. Only a third loss in a row counts as an outage.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_lost_checks_are_no_outage() {
+async fn two_lost_checks_keep_the_service_ready() {
     const CHECK: &str = "_sqlx_migrations";
     let (service, proxy) = service().await;
     let rest = service.rest(new_company());
     create(&rest, "First").await.with_status(201);
-    // On a busy machine, a check can also take too long, which counts as silence. So not every round must pass. If losses counted, no round
-    // would pass.
+    // On a busy machine, a check can also time out, so some rounds can fail. If losses counted as outages, every round would fail.
     let mut passed = 0;
     until("the service stays ready in three rounds", async || {
         until("/readyz reports 200", async || status(&rest, "/readyz").await == 200).await;
@@ -243,5 +240,5 @@ async fn two_lost_checks_are_no_outage() {
     .await;
     proxy.lose_answers_to(CHECK, 3);
     until("/readyz reports the loss", async || status(&rest, "/readyz").await == 503).await;
-    until("calls are served again", async || create(&rest, "Second").await.status == 201).await;
+    until("calls succeed again", async || create(&rest, "Second").await.status == 201).await;
 }

@@ -1,4 +1,4 @@
-//! Faults of the database and its network: nothing hangs, every response is correct, no acknowledged write is lost.
+//! Database and network faults: nothing hangs, every response is correct, and no acknowledged write is lost.
 
 mod abandoned;
 mod frozen;
@@ -15,23 +15,23 @@ use test_support::{Options, RestClient, RestResponse, TestCluster, TestDatabase,
 
 /// Maximum time on a busy machine. docs/promises/database.md promises shorter times.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Number of measurements of a promised time.
+/// Number of measurements per promised time.
 const ROUNDS: usize = 3;
-/// The promised times for a lost database, a silent one, and the end of both.
+/// Promised times to notice a lost database, to notice a silent database, and to serve calls again.
 const NOTICED: Duration = Duration::from_secs(1);
 const SILENCE_NOTICED: Duration = Duration::from_secs(3);
 const SERVED: Duration = Duration::from_secs(2);
-/// The fastest round can take this multiple of the promised time, because other tests use the processors.
+/// Allowed multiple of the promised time, because other tests share the processors.
 const SLACK: u32 = 3;
 
 /// Compares measured times with the promise in docs/promises/database.md.
 fn hold(what: &str, promised: Duration, measured: &[Duration]) {
     println!("{what}: {measured:?}");
-    let fastest = measured.iter().min().expect("it was measured");
-    assert!(*fastest < promised * SLACK, "{what}: {measured:?}, and {promised:?} are promised");
+    let fastest = measured.iter().min().expect("there is a measurement");
+    assert!(*fastest < promised * SLACK, "{what}: {measured:?}, but {promised:?} is promised");
 }
 
-/// A service over its own database server, whose processes the test may stop and kill.
+/// Starts a service with its own database server, which the test can stop and kill.
 async fn service_of_its_own(supervise: bool) -> (TestService, TestCluster, TestDatabase) {
     let mut options = ClusterOptions { supervise, ..ClusterOptions::temporary() };
     // Acknowledged writes survive a killed server.
@@ -42,17 +42,17 @@ async fn service_of_its_own(supervise: bool) -> (TestService, TestCluster, TestD
     (service, cluster, database)
 }
 
-/// Waits until `done` returns true. Returns how long that took.
+/// Waits until `done` returns true, and returns the elapsed time.
 async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) -> Duration {
     let start = Instant::now();
     while !done().await {
-        assert!(start.elapsed() < PATIENCE, "waited too long until {what}");
+        assert!(start.elapsed() < PATIENCE, "timed out waiting until {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     start.elapsed()
 }
 
-/// The status of an endpoint without a token.
+/// Returns the status of an endpoint, without sending a token.
 async fn status(rest: &RestClient, path: &str) -> u16 {
     RestResponse::of(rest.request_to("GET", path)).await.status
 }
@@ -63,7 +63,7 @@ fn create(rest: &RestClient, name: &str) -> impl Future<Output = RestResponse> +
     RestResponse::of(rest.request("POST", "/affiliates").body(body))
 }
 
-/// Creates affiliates at the same time, all with success.
+/// Creates affiliates concurrently, and expects all of them to succeed.
 async fn create_all(rest: &RestClient, name: &str, count: usize) {
     for created in join_all((0..count).map(|number| create(rest, &format!("{name} {number}")))).await {
         created.with_status(201);

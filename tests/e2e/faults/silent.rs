@@ -1,4 +1,4 @@
-//! A silent network: packets to the database are lost, and no connection closes.
+//! A silent network drops packets to the database and closes no connection.
 
 use std::time::{Duration, Instant};
 
@@ -6,22 +6,22 @@ use test_support::{Options, Proxy, RestClient, TestService, fresh_database, new_
 
 use super::{PATIENCE, ROUNDS, SERVED, SILENCE_NOTICED, create, create_all, hold, status, until};
 
-/// A service whose database is behind a proxy, with a client, after some calls.
+/// Starts a service whose database is behind a proxy, and makes some calls.
 async fn service() -> (TestService, Proxy, RestClient) {
     let database = fresh_database().await;
     let proxy = Proxy::postgresql(database.socket);
     let service = TestService::over(database.options.socket(proxy.folder()), Options::default()).await;
     let rest = service.rest(new_company());
-    // On a busy machine a check of the database may take too long, so that calls are rejected for a short time.
+    // On a busy machine, a slow database check can make the service reject calls for a short time.
     for number in 0..20 {
         let created = async || matches!(create(&rest, &format!("Before {number}")).await.status, 201 | 409);
-        until("calls are served", created).await;
+        until("calls succeed", created).await;
     }
     (service, proxy, rest)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn calls_to_a_silent_database_are_rejected_immediately() {
+async fn calls_fail_fast_on_a_silent_database() {
     let (_service, proxy, rest) = service().await;
     let (mut noticed, mut served) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
@@ -29,13 +29,13 @@ async fn calls_to_a_silent_database_are_rejected_immediately() {
         let early = tokio::spawn({
             let rest = rest.clone();
             proxy.silence(false);
-            // Sent before the service notices the fault. They succeed before their deadline.
+            // These calls start before the service notices the fault. They fail before their deadline.
             async move {
                 let start = Instant::now();
                 (create(&rest, "Early").await.status, rest.get("/urls").await.status, start.elapsed())
             }
         });
-        noticed.push(until("/readyz reports it", async || status(&rest, "/readyz").await == 503).await);
+        noticed.push(until("/readyz reports the outage", async || status(&rest, "/readyz").await == 503).await);
         let mut times = Vec::new();
         for _ in 0..10 {
             assert_eq!(status(&rest, "/livez").await, 200);
@@ -46,21 +46,21 @@ async fn calls_to_a_silent_database_are_rejected_immediately() {
             times.push(start.elapsed());
         }
         times.sort_unstable();
-        println!("two calls were refused in {times:?}");
-        // The service needs more than a second to reject a sent call. A busy machine delays some other calls.
+        println!("two calls were rejected in {times:?}");
+        // The service needs more than a second to reject a call that it has already sent. A busy machine delays some other calls.
         assert!(times[times.len() / 2] < Duration::from_secs(2), "{times:?}");
         let (write, read, took) = tokio::time::timeout(PATIENCE, early).await.expect("a call hangs").unwrap();
-        println!("what was sent before was answered after {took:?}");
+        println!("earlier calls got responses after {took:?}");
         assert_eq!((write, read), (503, 503));
 
         proxy.speak();
         let start = Instant::now();
-        until("/readyz reports the return", async || status(&rest, "/readyz").await == 200).await;
+        until("/readyz reports the recovery", async || status(&rest, "/readyz").await == 200).await;
         create(&rest, &format!("Served {round}")).await.with_status(201);
         served.push(start.elapsed());
     }
-    hold("noticed the silence", SILENCE_NOTICED, &noticed);
-    hold("served after its end", SERVED, &served);
+    hold("time to notice the silence", SILENCE_NOTICED, &noticed);
+    hold("time to serve calls again", SERVED, &served);
     create_all(&rest, "After", 20).await;
     let list = rest.get("/affiliates").await.with_status(200);
     assert_eq!(list["data"].as_array().unwrap().len(), 40 + ROUNDS);
@@ -68,13 +68,13 @@ async fn calls_to_a_silent_database_are_rejected_immediately() {
 
 /// All connections become silent forever. New connections reach a server with all committed writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failover_without_a_reset() {
+async fn service_recovers_from_failover_without_resets() {
     let (_service, proxy, rest) = service().await;
     proxy.silence(true);
     served_again(&rest, 20).await;
 }
 
-/// Makes calls until 20 more succeed. Every call gets a response, and acknowledged writes exist.
+/// Makes calls until 20 more succeed. Checks that every call gets a response and no acknowledged write is lost.
 async fn served_again(rest: &RestClient, before: usize) {
     let start = Instant::now();
     let mut acknowledged = before;
@@ -92,13 +92,13 @@ async fn served_again(rest: &RestClient, before: usize) {
         if acknowledged >= before + 20 {
             break;
         }
-        assert!(start.elapsed() < PATIENCE, "calls are not served again");
+        assert!(start.elapsed() < PATIENCE, "calls did not succeed again in time");
     }
-    println!("calls were served {:?} after the failover", served.unwrap());
-    until("/readyz reports it", async || status(rest, "/readyz").await == 200).await;
+    println!("calls succeeded {:?} after the failover", served.unwrap());
+    until("/readyz reports the recovery", async || status(rest, "/readyz").await == 200).await;
     let listed = async || {
         let list = rest.get("/affiliates").await;
         list.status == 200 && list.with_status(200)["data"].as_array().unwrap().len() >= acknowledged
     };
-    until("everything acknowledged is listed", listed).await;
+    until("all acknowledged affiliates are listed", listed).await;
 }

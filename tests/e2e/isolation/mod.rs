@@ -1,6 +1,6 @@
-//! Permissions: every operation × {no token, forged, expired, wrong audience}, and no company affects another one (`twins`).
+//! Permissions: every operation rejects invalid tokens, and no company affects another company (`twins`).
 //!
-//! The operations come from the descriptor set, and the routes from the OpenAPI document. A new one without a case fails.
+//! The operations come from the descriptor set, and the routes from the OpenAPI document. The suite fails if an operation or route has no case.
 
 mod repeats;
 mod routes;
@@ -22,20 +22,20 @@ pub(crate) use self::{
     twins::Side,
 };
 
-/// `Service/Method` of every operation of the contract.
+/// Returns `Service/Method` for every operation of the contract.
 pub(crate) fn operations() -> BTreeSet<String> {
     let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap();
     let methods = pool.services().flat_map(|service| service.methods().collect::<Vec<_>>());
     let names = methods.map(|method| {
         let service = method.parent_service().full_name();
         let service =
-            service.strip_prefix("compliance.v1.").unwrap_or_else(|| panic!("{service} is of another package"));
+            service.strip_prefix("compliance.v1.").unwrap_or_else(|| panic!("{service} is in another package"));
         format!("{service}/{}", method.name())
     });
     names.collect()
 }
 
-/// Tables with rows of companies. Partitions are read by their table.
+/// Returns the tables with a company column, without partitions.
 async fn tables(pool: &PgPool) -> Vec<String> {
     let tables: Vec<String> = sqlx::query_scalar(
         "select relname::text from pg_class join pg_attribute on attrelid = pg_class.oid
@@ -50,10 +50,10 @@ async fn tables(pool: &PgPool) -> Vec<String> {
     tables
 }
 
-/// Every row of a company in every table, one per line, without timestamps of changes.
+/// Returns every row of a company in every table, one per line, without change timestamps.
 async fn rows_of(pool: &PgPool, company: i64) -> String {
     let rows = tables(pool).await.into_iter().map(|table| {
-        // An entry of an erasure has digests.
+        // Erasure entries contain digests.
         format!(
             "select '{table} ' || (to_jsonb(t) - array['changed_at', 'digest', 'hash', 'key', 'erased_digest', 'created_at',
                 'next_attempt_at', 'previous_secret_until',

@@ -1,6 +1,6 @@
-//! Repeating any operation or route after a lost response is safe: the records of the company are the same as after one request.
+//! Repeating a request after a lost response is safe: the company's records are the same as after one request.
 //!
-//! Clients, proxies (`deploy/nginx`, `deploy/haproxy`) and the guide rely on this.
+//! Clients, proxies (`deploy/nginx`, `deploy/haproxy`) and the guide rely on this guarantee.
 
 use std::collections::BTreeSet;
 
@@ -11,17 +11,17 @@ use super::{
     twins::{Side, Step, normalized, perform, steps},
 };
 
-/// Operations whose repetition has an effect, and why it is harmless.
+/// Operations whose repetition has an effect, and why the effect is harmless.
 const TRACES: [(&str, &str); 3] = [
-    ("/test", "another message of the type `test` arrives, and the audit has both"),
+    ("/test", "a second `test` message arrives, and the audit has both"),
     ("testwebhook", "the same"),
     ("secret", "the secret of the first response still signs messages"),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_repeated_request_has_the_effect_of_one() {
+async fn repeated_requests_apply_once() {
     let service = TestService::start().await;
-    // New records get IDs with the same number of digits.
+    // All new IDs have the same number of digits.
     let sequences = "select setval(oid::regclass, 103500) from pg_class
         where relkind = 'S' and relnamespace = 'public'::regnamespace";
     sqlx::raw_sql(sequences).execute(&service.pool).await.unwrap();
@@ -30,7 +30,7 @@ async fn a_repeated_request_has_the_effect_of_one() {
         let name = step.name();
         let once = state_after(&service, step, 1).await;
         let twice = state_after(&service, step, 2).await;
-        // A review has the date of the last request, so the second one changes the URL's date and etag.
+        // A review stores the date of the last request, so the second request changes the URL's date and etag.
         let is_review = ["reviewurl", "patch /urls/"].iter().any(|review| name.to_lowercase().contains(review));
         let [once, twice] = [once, twice].map(|state| if is_review { without_versions(&state) } else { state });
         let leaves_trace = TRACES.iter().any(|(operation, _)| name.to_lowercase().contains(operation));
@@ -39,10 +39,10 @@ async fn a_repeated_request_has_the_effect_of_one() {
             different.insert(name);
         }
     }
-    assert!(different.is_empty(), "these are not safe to repeat: {different:#?}");
+    assert!(different.is_empty(), "these requests are not safe to repeat: {different:#?}");
 }
 
-/// The rows of a company after this number of repetitions of a step.
+/// Performs a step `times` times as a new company, and returns its rows.
 async fn state_after(service: &TestService, step: Step, times: usize) -> String {
     let company = 1_000_000 + test_support::new_company();
     Side::Left.fill(&service.pool, company).await;
@@ -52,7 +52,7 @@ async fn state_after(service: &TestService, step: Step, times: usize) -> String 
     normalized(&rows_of(&service.pool, company).await)
 }
 
-/// The rows of all tables except the record of changes, without revisions.
+/// Removes the record of changes and all revisions from a state.
 fn without_versions(state: &str) -> String {
     let rows = state.lines().filter(|row| !row.starts_with("change"));
     let parts = rows.flat_map(|row| row.split("\"revision\": "));

@@ -1,4 +1,4 @@
-//! Every REST route needs a token.
+//! Every REST route requires a valid token and its documented scope.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use test_support::{
     token_with_scope,
 };
 
-/// Method, path and body of calls of every route. `<a>`, `<s>`, `<u>` and `<c>` are affiliates, a URL and a case.
+/// Method, path and body of calls to every route. `<a>` and `<s>` are affiliates, `<u>` is a URL, and `<c>` is a case.
 pub(crate) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/affiliates", ""),
     ("GET", "/affiliates?page=1&sort_by=affiliate_name", ""),
@@ -73,12 +73,12 @@ pub(crate) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/webhooks/7701/deliveries?limit=5", ""),
 ];
 
-/// A path or a body with these IDs.
+/// Fills these IDs into a path or a body.
 pub(crate) fn filled(text: &str, ids: [&str; 4]) -> String {
     ["<a>", "<s>", "<u>", "<c>"].into_iter().zip(ids).fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
 }
 
-/// Every route is documented at its declaration, and the document says which routes need a token.
+/// The OpenAPI document names the routes that need a token.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_route_has_a_case() {
     let cases = ROUTES.iter().map(|(method, path, _)| {
@@ -90,7 +90,7 @@ async fn every_route_has_a_case() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_route_needs_a_token() {
+async fn every_route_requires_a_valid_token() {
     let service = TestService::start().await;
     let company = new_company();
     for address in [service.rest, service.rest_remote] {
@@ -112,9 +112,9 @@ async fn every_route_needs_a_token() {
     }
 }
 
-/// Each route needs exactly the documented scope, and 403 comes before any check of the request.
+/// Each route requires exactly its documented scope. The service checks the scope before the rest of the request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn routes_need_the_scopes_that_are_documented() {
+async fn routes_require_their_documented_scopes() {
     let service = TestService::start().await;
     let company = new_company();
     let mut needed = BTreeSet::new();
@@ -128,7 +128,7 @@ async fn routes_need_the_scopes_that_are_documented() {
                     continue;
                 }
                 let rest = RestClient::new(address, Some(token_with_scope(company, others, 60)));
-                // An invalid body, because a valid body would change something.
+                // The body is invalid, because a valid body would change records.
                 let answer =
                     RestResponse::of(rest.request(method, &path).body(if *method == "GET" { "" } else { "?" })).await;
                 assert_eq!(answer.status == 403, scope.is_some(), "{method} {path} with {others:?}: {}", answer.text);

@@ -1,4 +1,4 @@
-//! On Citus, every operation uses only the shards of its company, on one node.
+//! On Citus, every operation uses only its company's shards, on one node.
 
 use test_support::{TestService, connect_to_citus, new_company, token};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::citus::counted;
 
-/// Operations that use no shard.
+/// Operations that use no shards.
 const WITHOUT_RECORDS: [&str; 2] = ["AccessService/CheckAccess", "MonitoringService/CloseCase"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -18,7 +18,7 @@ async fn every_operation_uses_one_shard() {
     let service = TestService::start().await;
     let Some(mut coordinator) = connect_to_citus(&service.pool).await else { return };
     let mut wrong = Vec::new();
-    // One statement reads the positions of all watched companies.
+    // The test skips watches, because one statement reads the positions of all watched companies.
     for (operation, call) in calls().into_iter().filter(|(operation, _)| *operation != WATCH) {
         let company = new_company();
         Side::Left.fill(&service.pool, company).await;
@@ -28,9 +28,9 @@ async fn every_operation_uses_one_shard() {
         let response = call(&mut caller).await;
         let after = counted(&mut coordinator).await;
         let (single, multiple) = (after.0 - before.0, after.1 - before.1);
-        println!("{operation}: {single} statements on one shard, {multiple} on several");
+        println!("{operation}: {single} single-shard statements, {multiple} multi-shard");
         if multiple > 0 || (single > 0) == WITHOUT_RECORDS.contains(&operation) {
-            wrong.push(format!("{operation}: {single} and {multiple}: {response}"));
+            wrong.push(format!("{operation}: {single} single-shard, {multiple} multi-shard: {response}"));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

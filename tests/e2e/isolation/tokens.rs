@@ -11,14 +11,14 @@ use tonic_prost::ProstCodec;
 use super::operations;
 use crate::batch_read::{Batch, affiliate, case, url};
 
-/// The operation with a token for each read instead of the call.
+/// The operation whose reads each have their own token.
 const BATCH_READ: &str = "ReadService/BatchRead";
 
 /// The operation with an endless response.
 pub(crate) const WATCH: &str = "ChangeService/WatchChanges";
 
-/// Calls an operation with an empty message and ignores its response. A batch holds reads of every kind, which must fail
-/// for the same reason.
+/// Calls an operation with an empty message and ignores its response. A batch has a read of every kind, and all of them must fail for
+/// the same reason.
 async fn call(channel: &Channel, operation: &str, token: Option<&str>) -> Result<(), Status> {
     if operation == BATCH_READ {
         let batch = Batch::default().read(token, affiliate(1)).read(token, url(1)).read(token, case(1));
@@ -45,7 +45,7 @@ async fn channel(service: &TestService) -> Channel {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_operation_needs_a_token() {
+async fn every_operation_requires_a_valid_token() {
     let service = TestService::start().await;
     let channel = channel(&service).await;
     let company = new_company();
@@ -58,14 +58,14 @@ async fn every_operation_needs_a_token() {
                 "{operation} with {name}"
             );
         }
-        // The error is about the token of the read, not the call.
+        // With a valid token, the call can fail only for other reasons.
         if let Err(status) = call(&channel, &operation, Some(&token(company))).await {
             assert_ne!(status.code(), Code::Unauthenticated, "{operation}: {status:?}");
         }
     }
 }
 
-/// The services whose operations need a scope.
+/// Services whose operations require a scope.
 const SCOPES: [(&str, &str); 4] = [
     ("MonitoringService/", "monitor"),
     ("ErasureService/", "erase"),
@@ -74,7 +74,7 @@ const SCOPES: [(&str, &str); 4] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn services_need_their_scopes() {
+async fn services_require_their_scopes() {
     let service = TestService::start().await;
     let channel = channel(&service).await;
     let company = new_company();

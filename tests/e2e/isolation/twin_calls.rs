@@ -1,4 +1,4 @@
-//! One call of each operation, by a company that has the same identifiers as another one.
+//! Calls to each operation, by a company with the same identifiers as another company.
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AddVocabularyEntriesRequest, AffiliateInput, AffiliateSort, AffiliateSync,
@@ -30,13 +30,13 @@ pub(crate) struct Twin {
     pub(crate) grpc: GrpcClients,
     pub(crate) token: String,
     pub(crate) side: Side,
-    /// The sent messages.
+    /// The messages that the company has sent.
     pub(crate) requests: Vec<Vec<u8>>,
 }
 
 pub(crate) type Call = for<'a> fn(&'a mut Twin) -> LocalBoxFuture<'a, String>;
 
-/// Declares `calls()`: an operation, the client and method, and its request. A call returns the response as text.
+/// Declares `calls()`. Each entry has an operation, its client and method, and a request. A call returns the response as text.
 macro_rules! calls {
     ($($operation:literal $kind:ident $client:ident.$method:ident |$twin:ident| $request:expr;)*) => {
         pub(crate) fn calls() -> Vec<(&'static str, Call)> {
@@ -53,7 +53,7 @@ macro_rules! calls {
     };
     (@request chunks $request:ident) => { futures::stream::iter([$request]) };
     (@request $kind:ident $request:ident) => { $request };
-    // Up to the last change, because a watch is endless.
+    // Reads up to the last change, because a watch is endless.
     (@watch $response:tt) => {{
         let (mut messages, mut text) = ($response, String::new());
         loop {
@@ -65,7 +65,7 @@ macro_rules! calls {
         }
     }};
     (@unary $response:tt) => { format!("{:?}", $response) };
-    // A line for each message, because the lines of a response are compared in any order.
+    // Writes a line for each message, because the tests compare the lines of a response in any order.
     (@$kind:ident $response:tt) => {{
         let (mut messages, mut text) = ($response, String::new());
         loop {
@@ -308,7 +308,7 @@ calls! {
         };
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "every text of a message may be absent")]
+#[expect(clippy::unnecessary_wraps, reason = "every text of a message is optional")]
 fn text(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
@@ -319,7 +319,7 @@ fn synced(client_id: &str, city: &str) -> AffiliateSync {
     AffiliateSync { affiliate: Some(affiliate), update_mask: None }
 }
 
-/// An affiliate of both companies, one with a name of the other company, and one with a name of both.
+/// Returns an affiliate of both companies, an affiliate with a name of the other company, and an affiliate with a name of both.
 fn roster(side: Side) -> Vec<AffiliateSync> {
     let new = |client_id, name: &str| AffiliateSync { affiliate: Some(affiliate(client_id, name)), update_mask: None };
     vec![synced("A", "Elsewhere"), new("C", &format!("{} upline", side.other())), new("D", "Same")]
@@ -338,7 +338,7 @@ fn renamed(id: i64, name: &str) -> AffiliateUpdate {
     AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None, etag: String::new() }
 }
 
-/// A URL of both companies, and a URL of the other company.
+/// Returns a URL of both companies, a URL of the other company, and a new URL.
 fn observations(side: Side) -> Vec<UrlObservation> {
     let observation = UrlObservation {
         client_affiliate_id: text("A"),
@@ -362,7 +362,7 @@ fn infraction(kind: &str, name: &str) -> InfractionInput {
     InfractionInput { infraction_type: text(kind), infraction_name: text(name), created_date: None }
 }
 
-/// An existing and a new infraction, for the URL by its text and by its ID.
+/// Returns two infractions, each for one URL by its text and for another URL by its ID.
 fn infractions() -> Vec<UrlInfraction> {
     let mut infractions = Vec::new();
     for (kind, name) in [("Health Claim", "weight loss"), ("Promotion", "misleading offer")] {
@@ -394,7 +394,7 @@ fn opening(request_id: &str) -> OpenCaseRequest {
     }
 }
 
-/// The same infractions by IDs.
+/// Returns a request like [`opening`] that names records by ID.
 fn opening_by_ids(request_id: &str) -> OpenCaseRequest {
     OpenCaseRequest {
         case: Some(CaseInput { affiliate_id: Some(AFFILIATE), ..CaseInput::default() }),

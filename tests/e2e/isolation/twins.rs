@@ -1,9 +1,8 @@
-//! No company affects another one: responses and rows are the same as for a company that is alone in its database.
+//! No company affects another company: responses and rows are the same as if each company were alone in its database.
 //!
-//! In one run, both companies have the same identifiers, so a statement without the company finds two records or the wrong one. IDs,
-//! names, URLs and request IDs are the same, but they identify different records. Vocabulary names and affiliate identifiers are
-//! swapped, and every other text names its company. In another run, the company has no records, so every identifier belongs to the
-//! other company and must look unknown.
+//! In one run, both companies have the same identifiers, so a statement without the company finds two records or the wrong record. IDs, names, URLs
+//! and request IDs are the same, but they identify different records. Vocabulary names and affiliate identifiers are swapped, and every other text
+//! names its company. In another run, the company has no records, so every identifier belongs to the other company and must look unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +48,7 @@ pub(super) const INCIDENT: i64 = 7501;
 pub(super) const WEBHOOK: i64 = 7701;
 
 impl Side {
-    /// The name of the company in its texts.
+    /// Returns the company's name in its texts.
     fn name(self) -> &'static str {
         match self {
             Self::Left => "LEFT",
@@ -57,7 +56,7 @@ impl Side {
         }
     }
 
-    /// The name of the other company in its texts.
+    /// Returns the other company's name in its texts.
     pub(super) fn other(self) -> &'static str {
         match self {
             Self::Left => "RIGHT",
@@ -65,7 +64,7 @@ impl Side {
         }
     }
 
-    /// Writes the records of the company.
+    /// Inserts the company's records.
     pub(super) async fn fill(self, pool: &PgPool, company: i64) {
         let (name, other) = (self.name(), self.other());
         let [first, second] = if self == Self::Left { ["A", "B"] } else { ["B", "A"] };
@@ -109,7 +108,7 @@ async fn every_operation_has_a_call() {
     assert_eq!(called, operations());
 }
 
-/// A step of a company: a gRPC call, or a route in one process or two.
+/// A step of a company: a gRPC call, or a REST route with a local or remote core.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     Grpc(&'static str, Call),
@@ -125,7 +124,7 @@ impl Step {
     }
 }
 
-/// Every operation over gRPC, and every route in one process and in two.
+/// Returns every operation over gRPC, and every route with a local and a remote core.
 pub(super) fn steps() -> Vec<Step> {
     let calls = calls().into_iter().map(|(operation, call)| Step::Grpc(operation, call));
     let routes = |remote| ROUTES.iter().map(move |route| Step::Rest(remote, route));
@@ -136,10 +135,10 @@ pub(super) fn steps() -> Vec<Step> {
 type Requests = BTreeMap<&'static str, Vec<Vec<u8>>>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_company_notices_another() {
+async fn companies_cannot_observe_each_other() {
     let (alone, together) = (TestService::start().await, TestService::start().await);
     for service in [&alone, &together] {
-        // New records get other IDs than the records above, all in one bucket of the counts.
+        // New IDs differ from the IDs above, and are all in one bucket of the counts.
         let sequences = "select setval(oid::regclass, 103500) from pg_class
             where relkind = 'S' and relnamespace = 'public'::regnamespace";
         sqlx::raw_sql(sequences).execute(&service.pool).await.unwrap();
@@ -152,23 +151,23 @@ async fn no_company_notices_another() {
             let expected = outcome(&alone, (side, has_records), false, step, &mut requests).await;
             let found = outcome(&together, (side, has_records), true, step, &mut requests).await;
             if found != expected {
-                println!("{name}, with records: {has_records}\nalone: {expected:#?}\nbeside another: {found:#?}");
+                println!("{name}, with records: {has_records}\nalone: {expected:#?}\nwith another company: {found:#?}");
                 noticed.insert(name.clone());
             }
-            assert!(!has_records || !expected.0.starts_with("Err"), "{name} shows nothing: {}", expected.0);
+            assert!(!has_records || !expected.0.starts_with("Err"), "{name} fails: {}", expected.0);
             with_own_texts += usize::from(expected.0.contains(side.name()));
         }
     }
-    assert!(noticed.is_empty(), "with these, a company notices another one: {noticed:#?}");
-    // Lists, single records, batches and exports, by both companies.
-    assert!(with_own_texts >= 2 * 30, "{with_own_texts} responses show a text of their company");
+    assert!(noticed.is_empty(), "these steps reveal another company: {noticed:#?}");
+    // The responses include lists, single records, batches and exports, for both companies.
+    assert!(with_own_texts >= 2 * 30, "only {with_own_texts} responses show their company's texts");
     let unnamed = unnamed(&requests);
-    assert!(unnamed.is_empty(), "no call names a record with {unnamed:#?}");
+    assert!(unnamed.is_empty(), "no call uses these fields: {unnamed:#?}");
 }
 
 /// Runs a step of a company, with or without records and with or without the other company.
 ///
-/// Returns the response and the rows of the company, without random parts. The rows of the other company must not change.
+/// Returns the response and the company's rows, without random parts. The other company's rows must not change.
 async fn outcome(
     service: &TestService,
     (side, has_records): (Side, bool),
@@ -176,7 +175,7 @@ async fn outcome(
     step: Step,
     requests: &mut Requests,
 ) -> (String, String) {
-    // Far from other numbers. A statement without an order may find the lower one first.
+    // The company numbers are far from all other numbers. A statement without an order can find the lower company first.
     let mut companies = [new_company(), new_company()].map(|company| 1_000_000 + company);
     let twin = if side == Side::Left { Side::Right } else { Side::Left };
     if side == Side::Right {
@@ -202,7 +201,7 @@ async fn outcome(
     (normalized(&response), normalized(&rows) + other)
 }
 
-/// Performs a step as a company, and returns the response. `sent` gets the request messages.
+/// Performs a step as a company and returns the response. `sent` receives the request messages.
 pub(super) async fn perform(
     service: &TestService,
     (side, company): (Side, i64),
@@ -221,7 +220,7 @@ pub(super) async fn perform(
             let rest = if remote { service.rest_remote(company) } else { service.rest(company) };
             let ids = [AFFILIATE, UPLINE, URL, CASE].map(|id| id.to_string());
             let filled = |text: &str| filled(text, ids.each_ref().map(String::as_str));
-            // The default is random.
+            // The default request ID is random.
             let request = rest.request(method, &filled(path)).header("x-request-id", "twin");
             let response = RestResponse::of(request.body(filled(body))).await;
             format!("{} {}", response.status, response.text)
@@ -229,7 +228,7 @@ pub(super) async fn perform(
     }
 }
 
-/// Fields that identify a record but are in no request. A call must use each with a record of the other company.
+/// Returns fields that identify a record but are in no request. A call must use each field with a record of the other company.
 fn unnamed(requests: &Requests) -> Vec<String> {
     let mut unnamed = Vec::new();
     for (operation, method) in described(&contract()) {
@@ -246,7 +245,7 @@ fn unnamed(requests: &Requests) -> Vec<String> {
         let sent = sent.into_iter().map(|bytes| shown(&DynamicMessage::decode(method.input(), &bytes[..]).unwrap()));
         let sent: String = sent.collect();
         let missing = paths(&method.input()).into_iter().filter(names_a_record).filter(|path| {
-            // A name within a nested message counts if the request has this kind of message.
+            // A nested field counts if the requests contain every name on its path.
             !path.iter().all(|field| sent.contains(&format!("{}: ", field.name())))
         });
         unnamed.extend(missing.map(|path| format!("{operation} {}", name(&path))));
@@ -254,7 +253,7 @@ fn unnamed(requests: &Requests) -> Vec<String> {
     unnamed
 }
 
-/// Removes the rows of every company. Only tables with rows, because there are many partitions.
+/// Removes the rows of every company. Skips empty tables, because there are many partitions.
 async fn forget_all(pool: &PgPool) {
     let tables = sqlx::query_scalar(
         "select relname::text from pg_class join pg_attribute on attrelid = pg_class.oid
@@ -270,7 +269,7 @@ async fn forget_all(pool: &PgPool) {
     }
 }
 
-/// Sorts the lines of a text, and replaces every number that may differ between runs with `#`.
+/// Sorts the lines of a text and replaces every number that can differ between runs with `#`.
 ///
 /// Single digits, the IDs above, result codes and statuses stay.
 pub(super) fn normalized(text: &str) -> String {
@@ -279,7 +278,7 @@ pub(super) fn normalized(text: &str) -> String {
     lines.join("\n")
 }
 
-/// A line without random webhook secrets and durations.
+/// Removes random webhook secrets and durations from a line.
 fn without_chance(line: &str) -> String {
     let without = |line: &str, before: &str, other: &str| {
         let is_chance = |character: char| character.is_ascii_alphanumeric() || other.contains(character);
@@ -298,7 +297,7 @@ fn without_numbers(line: &str) -> String {
         kept.push_str(&rest[..start]);
         let number = &rest[start..digits];
         let is_known = |known: [&str; 2]| number.len() == known[0].len() && (known[0]..=known[1]).contains(&number);
-        // IDs above, result codes, statuses.
+        // The IDs above, result codes and statuses.
         let is_known = [["5000", "7999"], ["1000", "1099"], ["200", "599"]].into_iter().any(is_known);
         rest = &rest[digits..];
         // A fraction of a second can look like an ID.

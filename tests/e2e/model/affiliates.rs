@@ -23,7 +23,7 @@ struct Affiliate {
 }
 
 impl Affiliate {
-    /// An affiliate whose values many others have.
+    /// Inserts a random affiliate whose values collide often.
     async fn random(dice: &mut Dice, pool: &PgPool, company: i64, place: usize) -> Self {
         let mut affiliate = Self {
             id: 0,
@@ -42,7 +42,7 @@ impl Affiliate {
         affiliate
     }
 
-    /// The sort key, without a value for the ID.
+    /// Returns the sort key, or `None` for a null value or a sort by ID.
     fn key(&self, sort: &str) -> Option<String> {
         match sort {
             "affiliate_name" => Some(self.name.to_ascii_lowercase()),
@@ -53,7 +53,7 @@ impl Affiliate {
     }
 }
 
-/// A query with the IDs and the `meta` of its page.
+/// Returns a random query, with the IDs and the `meta` of its page.
 fn random_query(dice: &mut Dice, affiliates: &[Affiliate]) -> (String, Vec<i64>, Value) {
     let status = dice.once_in(3).then(|| *dice.pick(&STATUSES));
     let country = dice.once_in(3).then(|| *dice.pick(&COUNTRIES));
@@ -85,14 +85,14 @@ fn random_query(dice: &mut Dice, affiliates: &[Affiliate]) -> (String, Vec<i64>,
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn random_pages_of_affiliates_match_the_model() {
+async fn random_affiliate_pages_match_the_model() {
     let mut dice = Dice::new(seed());
     let service = TestService::start().await;
     let mut companies = Vec::new();
     for _ in 0..2 {
         companies.push((new_company(), Vec::new()));
     }
-    // The IDs of the companies alternate.
+    // The companies' IDs alternate.
     for place in 0..AFFILIATES {
         for (company, affiliates) in &mut companies {
             affiliates.push(Affiliate::random(&mut dice, &service.pool, *company, place).await);

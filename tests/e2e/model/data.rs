@@ -1,7 +1,6 @@
 //! Random companies with affiliates, URLs and cases, in the database and as expected records.
 //!
-//! The values collide often: few days, fewer times of day, edges of a day,
-//! many nulls, IDs with gaps over many buckets.
+//! The values collide often: there are few days, fewer times of day and many nulls. IDs have gaps over many buckets.
 
 use serde_json::{Value, json};
 use sqlx::PgPool;
@@ -25,7 +24,7 @@ pub(super) struct World {
     pub(super) companies: Vec<Company>,
 }
 
-/// A company with records in the order of their IDs.
+/// A company with its records in ID order.
 pub(super) struct Company {
     pub(super) number: i64,
     pub(super) affiliates: Vec<i64>,
@@ -33,7 +32,7 @@ pub(super) struct Company {
     pub(super) cases: Vec<Case>,
 }
 
-/// The sort keys, the columns to write, and the expected record.
+/// A URL with its sort keys, the columns to write, and the expected record.
 pub(super) struct Url {
     pub(super) id: i64,
     pub(super) discovery: i64,
@@ -50,7 +49,7 @@ pub(super) struct Case {
     pub(super) json: String,
 }
 
-/// A timestamp in a response.
+/// Formats a timestamp as responses do.
 pub(super) fn moment(seconds: i64) -> String {
     let format = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
     OffsetDateTime::from_unix_timestamp(seconds).unwrap().format(format).unwrap()
@@ -64,7 +63,7 @@ fn sql_moment(seconds: Option<i64>) -> Value {
     seconds.map_or(Value::Null, |seconds| json!(format!("{}Z", moment(seconds))))
 }
 
-/// A time from 1 November 2023 on: often at the edge of a day, rarely at the ends of time.
+/// Returns a time after 1 November 2023, often at the edge of a day. Rarely, the time is extreme.
 pub(super) fn random_moment(dice: &mut Dice) -> i64 {
     const FIRST: i64 = 1_698_796_800;
     let day = if dice.once_in(100) {
@@ -107,7 +106,7 @@ impl Company {
         company
     }
 
-    /// Adds infractions to one URL in three, and to its expected record.
+    /// Adds infractions to a third of the URLs and to their expected records.
     async fn add_infractions(&mut self, dice: &mut Dice, pool: &PgPool) {
         for url in &mut self.urls {
             if !dice.once_in(3) {
@@ -131,7 +130,7 @@ impl Company {
         }
     }
 
-    /// Adds incidents to most cases.
+    /// Adds incidents to most cases and to their expected records.
     async fn add_incidents(&mut self, dice: &mut Dice, pool: &PgPool) {
         for case in &mut self.cases {
             if dice.once_in(3) {
@@ -188,7 +187,7 @@ fn name(place: usize) -> String {
     format!("Affiliate {}", place + 1)
 }
 
-/// The next ID: mostly near the last one, sometimes several buckets away.
+/// Returns the next ID, mostly near the last ID, sometimes several buckets away.
 fn next_id(dice: &mut Dice, last: i64) -> i64 {
     last + if dice.once_in(150) { 30_000 } else { 1 + dice.below(40) as i64 }
 }

@@ -1,6 +1,6 @@
-//! Numbers that look random and are the same for the same seed, whatever library changes.
+//! Pseudorandom numbers that depend only on the seed, not on the version of a library.
 
-/// `SplitMix64`.
+/// A `SplitMix64` generator.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -16,12 +16,12 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// From 0 to `bound`, exclusive.
+    /// Returns a number from 0 to `bound`, exclusive.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 
-    /// Once in `bound` times.
+    /// Returns true once in `bound` times, on average.
     pub(crate) fn once_in(&mut self, bound: usize) -> bool {
         self.below(bound) == 0
     }
@@ -30,7 +30,7 @@ impl Dice {
         &from[self.below(from.len())]
     }
 
-    /// A value, or `None` once in `bound` times.
+    /// Returns a value, or `None` once in `bound` times, on average.
     pub(crate) fn unless<T>(&mut self, bound: usize, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
         if self.once_in(bound) { None } else { Some(make(self)) }
     }

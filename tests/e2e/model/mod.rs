@@ -1,4 +1,4 @@
-//! Compares lists with a model: random records, random queries, and pages that the test also computes.
+//! Compares lists with a model: random records, random queries, and pages that the test computes itself.
 
 mod affiliates;
 mod data;
@@ -15,16 +15,16 @@ pub(crate) use dice::Dice;
 use query::Query;
 use test_support::{Layer, TestService};
 
-/// A quarter of the queries of the nightly run.
+/// Default number of queries, a quarter of the nightly number.
 const QUERIES: usize = 2_700;
 const AT_ONCE: usize = 16;
 
-/// The number of queries.
+/// Returns the number of queries.
 fn query_count() -> usize {
     std::env::var("COMPLIANCE_MODEL_QUERIES").map_or(QUERIES, |queries| queries.parse().unwrap())
 }
 
-/// Any seed works. A failure prints its seed.
+/// Returns the random seed. Any seed works, and failures print it.
 fn seed() -> u64 {
     let given = std::env::var("COMPLIANCE_MODEL_SEED").ok();
     given.map_or(20_240_229, |seed| seed.parse().unwrap())
@@ -52,7 +52,7 @@ async fn random_queries_match_the_model() {
         let expected = query.expected(&world);
         queries.push((query, expected));
     }
-    // Most queries must find something, or the comparison is empty.
+    // If too few queries find records, the comparison is meaningless.
     let finding = queries.iter().filter(|(_, expected)| expected.contains(r#""id":"#)).count();
     assert!(finding > count / 4, "only {finding} of {count} queries find a URL");
     let differences: Vec<String> = futures::stream::iter(&queries)
@@ -75,13 +75,13 @@ async fn random_queries_match_the_model() {
         .await;
     assert!(
         differences.is_empty(),
-        "{} of {count} answers differ with COMPLIANCE_MODEL_SEED={seed}; the first:\n{}",
+        "{} of {count} responses differ with COMPLIANCE_MODEL_SEED={seed}; the first:\n{}",
         differences.len(),
         differences[..differences.len().min(5)].join("\n")
     );
 }
 
-/// The first difference of two documents.
+/// Returns the first difference between two documents.
 fn difference(query: &Query, expected: &str, got: &str) -> String {
     let at = expected.bytes().zip(got.bytes()).take_while(|(expected, got)| expected == got).count();
     let part = |text: &str| {

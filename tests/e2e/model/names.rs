@@ -1,4 +1,4 @@
-//! The default names of the specification. An ID is the position of a name, from 1.
+//! The specification's default names. An ID is the position of its name, from 1.
 
 pub(super) const CASE_STATUS: &[&str] =
     &["New", "Open", "In Progress", "Blocked", "Resolved", "Closed", "Rejected", "Invalid", "Duplicate"];
@@ -52,11 +52,11 @@ pub(super) const INFRACTION_NAME: &[&str] = &[
     "unauthorised placement",
     "cross-recruiting",
 ];
-/// Some countries: number and short name.
+/// Some countries: numeric code and short name.
 pub(super) const COUNTRY: &[(i16, &str)] =
     &[(276, "Germany"), (484, "Mexico"), (250, "France"), (392, "Japan"), (76, "Brazil"), (36, "Australia")];
 
-/// The JSON of a name, or null.
+/// Returns the JSON of a name, or null.
 pub(super) fn json(names: &[&str], id: Option<usize>) -> String {
     id.map_or("null".to_owned(), |id| serde_json::to_string(names[id - 1]).unwrap())
 }

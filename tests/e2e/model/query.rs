@@ -1,4 +1,4 @@
-//! A query as a path, and its result in the model.
+//! Queries as paths, and their results in the model.
 
 use std::cmp::Ordering;
 
@@ -10,11 +10,10 @@ use super::{
     data::{Case, Company, DAY, Url, World, moment, random_moment},
 };
 
-/// Makes a value for a query.
+/// Draws a value for a query.
 type Draw = fn(&mut Dice) -> Value;
 
-/// The filters on one column: the list, the column, which is also the parameter's name, and its values. For a name with an ID, the values
-/// include one unknown ID.
+/// Filters on one column: the list, the column and its values. The parameter has the column's name. Values of ID columns include one unknown ID.
 pub(super) const FILTERS: &[(&str, &str, Draw)] = &[
     ("/urls", "incident_status_id", |dice| json!(1 + dice.below(7))),
     ("/urls", "disabled", |dice| json!(dice.once_in(2))),
@@ -29,7 +28,7 @@ pub(super) struct Query {
     of_urls: bool,
     filters: Vec<(&'static str, Value)>,
     affiliate: Option<i64>,
-    /// First and last day, as seconds since 1970.
+    /// The first and last day, in seconds since 1970.
     after: Option<i64>,
     before: Option<i64>,
     sort: Sort,
@@ -41,7 +40,7 @@ pub(super) struct Query {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sort {
     Id,
-    /// The range of days of the discovery or the creation.
+    /// The discovery or creation date.
     Date,
     Review,
     Seen,
@@ -54,7 +53,7 @@ impl Query {
         let records = &world.companies[company];
         let sorts: &[Sort] =
             if of_urls { &[Sort::Id, Sort::Date, Sort::Review, Sort::Seen] } else { &[Sort::Id, Sort::Date] };
-        // Rarely an ID of another company.
+        // Rarely, the ID belongs to another company.
         let affiliates = &world.companies[if dice.once_in(10) { 0 } else { company }].affiliates;
         let mut query = Self {
             company,
@@ -78,7 +77,7 @@ impl Query {
         query
     }
 
-    /// The path, sometimes with default values.
+    /// Returns the path, sometimes with default values.
     fn written(&self, dice: &mut Dice) -> String {
         let (path, date, sort) =
             if self.of_urls { ("/urls", "discovery", "discovery_dt") } else { ("/cases", "created", "created_dt") };
@@ -111,7 +110,7 @@ impl Query {
         format!("{path}?{}", parameters.join("&"))
     }
 
-    /// The matching records, in order, as expected in the response.
+    /// Returns the matching records in order, as expected in the response.
     fn matching<'w>(&self, world: &'w World) -> Vec<&'w str> {
         let company = &world.companies[self.company];
         if self.of_urls {
@@ -143,12 +142,12 @@ impl Query {
             && self.within(date)
     }
 
-    /// From the first second of one day to the last of another.
+    /// Returns whether a time is between the first and last day, inclusive.
     fn within(&self, moment: i64) -> bool {
         self.after.is_none_or(|day| moment >= day) && self.before.is_none_or(|day| moment < day + DAY)
     }
 
-    /// Nulls come last in both directions. Ties are sorted by ID in the same direction.
+    /// Compares two sort keys. Nulls come last in both directions, and ties are sorted by ID in the same direction.
     fn order(&self, one: (Option<i64>, i64), other: (Option<i64>, i64)) -> Ordering {
         let directed = |ordering: Ordering| if self.ascending { ordering } else { ordering.reverse() };
         match (one.0, other.0) {
@@ -159,7 +158,7 @@ impl Query {
         }
     }
 
-    /// The expected response.
+    /// Returns the expected response.
     pub(super) fn expected(&self, world: &World) -> String {
         let matching = self.matching(world);
         let (total, per_page, page) = (matching.len(), self.per_page, self.page);
@@ -183,7 +182,7 @@ fn random_filters(dice: &mut Dice, path: &str) -> Vec<(&'static str, Value)> {
     filters
 }
 
-/// The day of a record, the day before or after it, or any day.
+/// Returns the day of a record, the day before or after it, or any day.
 fn random_day(dice: &mut Dice, company: &Company, of_urls: bool) -> i64 {
     let moment = if of_urls && !company.urls.is_empty() {
         dice.pick(&company.urls).discovery

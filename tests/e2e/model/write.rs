@@ -1,15 +1,14 @@
-//! Writes random records into the database.
+//! Writes random records to the database.
 //!
-//! Every record is inserted with other values and then changed, and other records are inserted and
-//! deleted, so that counts that only ever grow would be wrong.
+//! The module inserts some records with other values and then updates them. It also inserts and deletes extra records. Counts that only grow
+//! would be wrong.
 
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use super::{Dice, query::FILTERS};
 
-/// Writes rows in several statements: some with their final values, some with other values that are changed afterwards, and some that are
-/// deleted again.
+/// Writes rows in several statements: inserts, updates to the final values, and deletions of extra rows.
 pub(super) async fn write(dice: &mut Dice, pool: &PgPool, table: &str, company: i64, rows: &[&Value]) {
     let dates = ["discovery_date", "created_date", "last_review_date", "last_seen"];
     let filtered = FILTERS.iter().map(|(_, column, _)| *column);
@@ -25,7 +24,7 @@ pub(super) async fn write(dice: &mut Dice, pool: &PgPool, table: &str, company: 
                 }
             }
         }
-        // After all lasting records, and far before them.
+        // The extra rows have IDs after or far before those of the lasting rows.
         let mut gone: Vec<Value> = chunk.iter().step_by(7).copied().cloned().collect();
         for row in &mut gone {
             let id = row["id"].as_i64().unwrap();

@@ -1,4 +1,4 @@
-//! The responses of a version: lists, single records, changes, audit, and past records.
+//! A version's responses: lists, single records, changes, audits and past records.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use test_support::{RestClient, TestService};
 
 use super::COMPANIES;
 
-/// Responses by company and path: the status, the entity tag of a single record, and the body.
+/// Responses by company and path: the status, the etag of a single record, and the body.
 pub(super) struct Answers(pub(super) BTreeMap<i64, BTreeMap<String, Value>>);
 
 const LISTS: [&str; 18] = [
@@ -32,7 +32,7 @@ const LISTS: [&str; 18] = [
 ];
 
 impl Answers {
-    /// Requests everything, and single records also at each instant.
+    /// Requests everything, and some single records also at each instant.
     pub(super) async fn record(service: &TestService, instants: &[String]) -> Self {
         let mut answers = BTreeMap::new();
         for company in COMPANIES {
@@ -65,7 +65,7 @@ impl Answers {
         Self(answers)
     }
 
-    /// Repeats the requests. Returns each path with its old response, and its new response in both topologies.
+    /// Repeats the requests in both topologies. Returns each path with its old and new response.
     pub(super) async fn repeat(&self, service: &TestService) -> Vec<(String, Value, Value)> {
         let mut compared = Vec::new();
         for (&company, paths) in &self.0 {

@@ -12,7 +12,7 @@ use test_support::{TestDatabase, fresh_database, output};
 
 use super::answers::Answers;
 
-/// The largest file, in bytes.
+/// Maximum size of a file, in bytes.
 const SIZE: u64 = 400_000;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/upgrade/released");
@@ -21,7 +21,7 @@ fn file(version: &str, kind: &str) -> PathBuf {
     Path::new(FOLDER).join(format!("{version}.{kind}"))
 }
 
-/// The versions that have dumps.
+/// Returns the versions that have dumps.
 pub(super) fn versions() -> Vec<String> {
     let names = fs::read_dir(FOLDER).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
     let mut versions: Vec<String> = names.filter_map(|name| Some(name.strip_suffix(".sql")?.to_owned())).collect();
@@ -29,16 +29,16 @@ pub(super) fn versions() -> Vec<String> {
     versions
 }
 
-/// The responses of the version.
+/// Returns the stored responses of a version.
 pub(super) fn answers(version: &str) -> Answers {
     Answers(serde_json::from_slice(&fs::read(file(version, "json")).unwrap()).unwrap())
 }
 
-/// Loads a dump into a new database with the identity of the old one.
+/// Loads a dump into a new database. The service does not notice a restore.
 pub(super) async fn load(version: &str) -> TestDatabase {
     let database = fresh_database().await;
     let dump = fs::read_to_string(file(version, "sql")).unwrap();
-    // `psql` reads these lines, not the server.
+    // Lines that begin with a backslash are for `psql`, not for the server.
     let statements: Vec<&str> = dump.lines().filter(|line| !line.starts_with('\\')).collect();
     // Otherwise the service would notice a restore.
     let same = "do $$ begin
@@ -47,7 +47,7 @@ pub(super) async fn load(version: &str) -> TestDatabase {
         end if;
     end $$";
     for statements in ["drop schema public cascade; create schema public", &statements.join("\n"), same] {
-        // A session for each: a dump changes settings of its session.
+        // Each part gets its own connection, because a dump changes settings of its connection.
         let mut owner = database.options.clone().connect().await.unwrap();
         sqlx::raw_sql(AssertSqlSafe(statements.to_owned())).execute(&mut owner).await.unwrap();
         owner.close().await.unwrap();
@@ -55,7 +55,7 @@ pub(super) async fn load(version: &str) -> TestDatabase {
     database
 }
 
-/// Stores a dump of a database for a version.
+/// Stores a version's dump and responses.
 pub(super) async fn write(version: &str, database: &TestDatabase, answers: &Answers) {
     let programs = Installation::find(None).await.unwrap();
     let mut dump = Command::new(programs.program("pg_dump"));

@@ -20,7 +20,7 @@ fn some(text: impl Into<String>) -> Option<String> {
     Some(text.into())
 }
 
-/// Fills both companies. Returns instants between the changes, as `as_of` takes them.
+/// Fills both companies. Returns instants between the changes, in the format of `as_of`.
 pub(super) async fn fill(service: &TestService) -> Vec<String> {
     let mut instants = Vec::new();
     for (round, name) in ["first", "second"].into_iter().enumerate() {
@@ -48,7 +48,7 @@ pub(super) async fn fill(service: &TestService) -> Vec<String> {
     instants
 }
 
-/// The current second, after it ended, so that no later change is in it.
+/// Returns the next second after it has ended. No later change is within it.
 async fn next_second(pool: &PgPool) -> String {
     let second =
         "select to_char((clock_timestamp() + interval '1 s') at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";
@@ -57,7 +57,7 @@ async fn next_second(pool: &PgPool) -> String {
     begun
 }
 
-/// Writes rows as other programs do.
+/// Writes rows with SQL, as other programs do.
 async fn by_hand(pool: &PgPool) {
     let statements = "
         insert into affiliates (company_id, client_affiliate_id, affiliate_name, start_date, notes)
@@ -68,7 +68,7 @@ async fn by_hand(pool: &PgPool) {
     sqlx::raw_sql(statements).execute(pool).await.unwrap();
 }
 
-/// Calls every operation that writes. A name begins all others, so that the records of two calls differ.
+/// Calls every write operation. All names contain `name`, so the records of two calls differ.
 pub(super) async fn write_kinds(grpc: &mut GrpcClients, name: &str) {
     affiliates(grpc, name).await;
     urls(grpc, name).await;

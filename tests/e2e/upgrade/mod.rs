@@ -1,4 +1,4 @@
-//! Upgrades of released versions: all old responses stay the same, and new writes work.
+//! Upgrades from released versions: all old responses stay the same, and new writes work.
 
 mod answers;
 mod dump;
@@ -12,12 +12,12 @@ use test_support::{Options, TestService, fresh_database};
 
 use self::answers::Answers;
 
-/// The companies of a dump. The second one has fewer records.
+/// The companies of a dump. The second company has fewer records.
 const COMPANIES: [i64; 2] = [101, 102];
 
-/// Checks the dumps of `released/`. With `COMPLIANCE_RELEASE=0.2.0`, it first adds a dump of this version.
+/// Checks the dumps in `released/`. With `COMPLIANCE_RELEASE=0.2.0`, first adds a dump of that version.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_of_each_release_is_upgraded() {
+async fn every_released_database_can_be_upgraded() {
     if let Ok(version) = std::env::var("COMPLIANCE_RELEASE") {
         make(&version).await;
     }
@@ -28,7 +28,7 @@ async fn a_database_of_each_release_is_upgraded() {
     }
 }
 
-/// Fills a database with this version, and stores its dump and its responses.
+/// Fills a database with this version, and stores its dump and responses.
 async fn make(version: &str) {
     let database = fresh_database().await;
     let service = TestService::over(database.options.clone(), Options::default()).await;
@@ -45,7 +45,7 @@ async fn upgrade(version: &str) {
     let service = TestService::over(database.options, Options::default()).await;
     let before = dump::answers(version);
     for (path, before, after) in before.repeat(&service).await {
-        // A newer version may add a field.
+        // A newer version can add fields.
         assert!(contains(&after, &before), "{version} {path}\nbefore: {before}\nafter: {after}");
     }
     is_whole(&pool).await;
@@ -55,7 +55,7 @@ async fn upgrade(version: &str) {
     is_whole(&pool).await;
 }
 
-/// Additional columns once broke all reads of changes. Some of them are dropped again.
+/// Additional columns once broke all reads of changes. The test also drops one of the columns.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn databases_with_operator_columns_are_upgraded() {
     let database = dump::load("0.1.0").await;
@@ -96,7 +96,7 @@ async fn databases_with_operator_columns_are_upgraded() {
     is_whole(&pool).await;
 }
 
-/// The chain of changes and the counts of lists are right.
+/// Checks the chain of changes and the list counts.
 async fn is_whole(pool: &PgPool) {
     let mut connection = pool.acquire().await.unwrap();
     for company in COMPANIES {
@@ -107,7 +107,7 @@ async fn is_whole(pool: &PgPool) {
     assert_eq!(found, []);
 }
 
-/// Changes and erases old records, and creates new ones. The record of changes continues.
+/// Changes and erases old records, creates new records, and checks that the record of changes continues.
 async fn write(service: &TestService, company: i64) {
     let rest = service.rest(company);
     let last = async || rest.get("/changes").await.with_status(200)["data"]["position"].as_i64().unwrap();
@@ -129,12 +129,12 @@ async fn write(service: &TestService, company: i64) {
     assert!(last().await > start + 10);
 }
 
-/// Whether a value contains another one: arrays have equal lengths, objects may have more fields.
+/// Returns whether a value contains another value. Arrays have equal lengths, and objects can have more fields.
 fn contains(value: &Value, other: &Value) -> bool {
     match (value, other) {
         (Value::Object(value), Value::Object(other)) => other.iter().all(|(name, other)| {
             value.get(name).is_some_and(|value| match name.as_str() {
-                // A newer version may give a record its first tag.
+                // A newer version can give a record its first etag.
                 "etag" => other.is_null() || version_of(value) == version_of(other),
                 _ => contains(value, other),
             })
@@ -146,7 +146,7 @@ fn contains(value: &Value, other: &Value) -> bool {
     }
 }
 
-/// The version of a record in its tag. The version of its affiliate, or a digest of earlier releases, follows the point.
+/// Returns the version of a record in its etag. After the dot comes the affiliate's version or, in earlier releases, a digest.
 fn version_of(etag: &Value) -> Option<&str> {
     etag.as_str()?.trim_end_matches('"').split('.').next()
 }

@@ -1,4 +1,4 @@
-//! The items of a roster, the comparison with the affiliates that have their identifiers, and the results.
+//! Roster items, their comparison with the stored affiliates, and their results.
 
 use std::sync::LazyLock;
 
@@ -19,14 +19,14 @@ use crate::affiliates::{
     input::{INPUT, Input},
 };
 
-/// Maximum number of affiliates with the same identifier that a result lists.
+/// Maximum number of affiliates with the same identifier listed in a result.
 const MAX_CONFLICTS: i64 = 10;
 
 pub(super) const IDENTIFIER: &str = "client_affiliate_id";
 
-/// An item of a roster.
+/// A roster item.
 pub(super) struct Item {
-    /// Contains only the roster's fields.
+    /// Contains only the fields that the roster has.
     pub(super) input: Input,
     pub(super) violations: Violations,
 }
@@ -48,30 +48,31 @@ impl Item {
 
 /// An item to write, with its state in the database.
 pub(super) struct RosterUpdate<'i> {
-    /// Its index in the batch, and its position in the roster.
+    /// The index in the batch.
     pub(super) index: usize,
+    /// The position in the roster.
     pub(super) position: i64,
     pub(super) input: &'i Input,
     pub(super) found: Found,
 }
 
 impl RosterUpdate<'_> {
-    /// The affiliate to change. `None` if one is created.
+    /// Returns the affiliate to update, or `None` for a new affiliate.
     pub(super) fn id(&self) -> Option<i64> {
         self.found.ids.first().copied()
     }
 
-    /// Returns the fields that differ; for a new affiliate, all given fields.
+    /// Returns the fields that differ or, for a new affiliate, all given fields.
     pub(super) fn fields(&self) -> FieldSet<AffiliateInput> {
         AffiliateInput::FIELDS.iter().filter(|field| self.found.changed & field.bit() != 0).collect()
     }
 
-    /// The new name of the affiliate, if it changes.
+    /// Returns the affiliate's new name, if it changes.
     pub(super) fn name(&self) -> Option<&str> {
         self.input.fields.affiliate_name.as_deref().filter(|_| self.fields().names(NAME))
     }
 
-    /// The update, at the revision in the database.
+    /// Returns the update, which accepts only the stored revision.
     pub(super) fn update(&self) -> Input {
         let Input { company_id, fields, .. } = self.input;
         let update = Input::new(*company_id, self.id().unwrap_or_default(), fields.clone(), self.fields());
@@ -95,15 +96,15 @@ pub(in crate::affiliates) static COMPARE: LazyLock<&'static str> = LazyLock::new
 /// The state of an item in the database.
 #[derive(sqlx::FromRow)]
 pub(super) struct Found {
-    /// The affiliates with its identifier.
+    /// The affiliates with the item's identifier.
     pub(super) ids: Vec<i64>,
-    /// The revision of the affiliate.
+    /// The affiliate's revision.
     pub(super) revision: i64,
-    /// The bits of the fields that differ; for a new affiliate, of all given fields.
+    /// The bits of the fields that differ or, for a new affiliate, of all given fields.
     pub(super) changed: i64,
-    /// The current name of the affiliate, if it differs.
+    /// The affiliate's current name, if it differs.
     pub(super) old_name: Option<String>,
-    /// The affiliate that has the new name.
+    /// The affiliate that holds the new name, if any.
     pub(super) holder: Option<i64>,
 }
 
@@ -128,7 +129,7 @@ fn saved_as(input: &Input, outcome: SyncOutcome, affiliate_id: Option<i64>, msg:
     }
 }
 
-/// The result of a saved item. `id` is the ID of a new affiliate.
+/// Returns the result of a saved item. `id` is the new affiliate's ID.
 pub(super) fn saved(change: &RosterUpdate<'_>, id: Option<i64>) -> AffiliateSyncResult {
     if change.id().is_none() {
         return saved_as(change.input, SyncOutcome::Created, id, "Affiliate created.");
@@ -153,20 +154,20 @@ pub(super) fn invalid(input: &Input, violations: Violations) -> AffiliateSyncRes
     AffiliateSyncResult { violations, ..refused }
 }
 
-/// A new affiliate needs a name.
+/// Returns the result of a new affiliate without a name.
 pub(super) fn without_name(input: &Input) -> AffiliateSyncResult {
     let mut violations = Violations::new();
     violations.required(NAME);
     invalid(input, violations)
 }
 
-/// Several affiliates have the identifier.
+/// Returns the result of an item whose identifier several affiliates have.
 pub(super) fn ambiguous(input: &Input, ids: Vec<i64>) -> AffiliateSyncResult {
     let msg = format!("Several affiliates have this identifier: {}.", listed(&ids));
     AffiliateSyncResult { conflicting_ids: ids, ..refused(input, ResultCode::UpdateFailed, &msg) }
 }
 
-/// Several items have the identifier.
+/// Returns the result of an item whose identifier other items have.
 pub(super) fn repeated(input: &Input, positions: Vec<i64>) -> AffiliateSyncResult {
     let msg = format!("Several items have this identifier, at positions {}.", listed(&positions));
     AffiliateSyncResult { conflicting_positions: positions, ..refused(input, ResultCode::UpdateFailed, &msg) }
@@ -176,7 +177,7 @@ fn listed(numbers: &[i64]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Other writers changed the affiliate during every attempt.
+/// Returns the result of an item whose affiliate changed during every attempt.
 pub(super) fn changed_meanwhile(input: &Input) -> AffiliateSyncResult {
     let msg = "Other requests changed the affiliate during the sync. Send the item again.";
     refused(input, ResultCode::UpdateFailed, msg)

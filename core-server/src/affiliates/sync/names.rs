@@ -1,4 +1,4 @@
-//! Decides which items of a batch get their names. All names of a batch change at the same time, so two affiliates can swap names.
+//! Decides which items of a batch get their names. All names in a batch change simultaneously, so two affiliates can swap names.
 
 use std::{
     collections::{HashMap, HashSet, hash_map::RandomState},
@@ -12,20 +12,20 @@ use compliance_api::{
 
 use super::item::{RosterUpdate, refused};
 
-/// A name's digest. The names of a million items would use much more memory.
+/// A name's digest. Storing a million names would use much more memory.
 pub(super) type Digest = [u64; 2];
 
 /// Why an item does not get its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// This affiliate keeps the name.
+    /// The affiliate with this ID keeps the name.
     ByAffiliate(i64),
     /// The item at this position gets the name.
     ByItem(i64),
 }
 
 impl Taken {
-    /// Returns the affiliate that keeps the name.
+    /// Returns the affiliate that keeps the name, if any.
     pub(super) fn holder(&self) -> Option<i64> {
         match self {
             Self::ByAffiliate(id) => Some(*id),
@@ -34,11 +34,11 @@ impl Taken {
     }
 }
 
-/// Names in earlier batches of a dry run, which writes nothing.
+/// Names from earlier batches of a dry run, which writes nothing.
 #[derive(Default)]
 pub(super) struct Names {
     hasher: RandomState,
-    /// Names that items got, with the items' positions.
+    /// Names that items took, with the items' positions.
     got: HashMap<Digest, i64>,
     /// Names that affiliates released.
     left: HashSet<Digest>,
@@ -49,15 +49,14 @@ impl Names {
         [1, 2].map(|half: u8| self.hasher.hash_one((half, text)))
     }
 
-    /// The positions of items that do not get their names, with reasons.
+    /// Returns the positions of items that do not get their names, with reasons.
     ///
-    /// An affiliate whose item is refused keeps its name, so items that need this name are also refused. The work is linear in the number of
-    /// items.
+    /// An affiliate whose item is refused keeps its name, so items that need this name are also refused. Runs in linear time.
     pub(super) fn taken(&self, changes: &[RosterUpdate<'_>]) -> HashMap<i64, Taken> {
         let named: Vec<_> = changes.iter().filter_map(|change| Some((change, change.name()?))).collect();
         let leaving: HashSet<i64> = named.iter().filter_map(|(change, _)| change.id()).collect();
         let (mut refused, mut getting, mut newly) = (HashMap::new(), HashMap::new(), Vec::new());
-        // Items that need a name that its holder releases.
+        // Items by the holder that releases the name they need.
         let mut dependents: HashMap<i64, Vec<&RosterUpdate<'_>>> = HashMap::new();
         for (change, name) in named {
             let digest = self.digest(name);
@@ -76,7 +75,7 @@ impl Names {
             }
         }
         while let Some((change, reason)) = newly.pop() {
-            // An affiliate that keeps the name is the preferred reason, because it does not depend on other items.
+            // Prefers `ByAffiliate`, because this reason does not depend on other items.
             let known = refused.entry(change.position).or_insert(reason);
             if matches!(reason, Taken::ByAffiliate(_)) {
                 *known = reason;
@@ -101,7 +100,7 @@ impl Names {
     }
 }
 
-/// The result of an item that does not get its name.
+/// Returns the result of an item that does not get its name.
 pub(super) fn name_taken(RosterUpdate { input, position, .. }: &RosterUpdate<'_>, taken: Taken) -> AffiliateSyncResult {
     let (conflicting_ids, conflicting_positions, msg) = match taken {
         Taken::ByAffiliate(id) => (vec![id], Vec::new(), name_exists_text(Some(id))),
@@ -131,7 +130,7 @@ mod tests {
         sync::item::{Found, RosterUpdate},
     };
 
-    /// Items of affiliates (0 is a new one), the name that each gets (if any), and who has it (0 is nobody).
+    /// Returns the refused items. Each item has an affiliate (0 if new), its new name (if any), and the name's holder (0 if none).
     fn refused(items: &[(i64, &str, i64)]) -> Vec<(i64, Taken)> {
         let some = |id: i64| Some(id).filter(|id| *id != 0);
         let input = |name: &str| {
@@ -156,18 +155,18 @@ mod tests {
     }
 
     #[test]
-    fn names_can_be_swapped_in_one_chunk() {
+    fn affiliates_can_swap_names_in_one_batch() {
         assert_eq!(refused(&[(1, "b", 2), (2, "a", 1)]), []);
         assert_eq!(refused(&[(1, "b", 2), (2, "c", 3), (3, "a", 1)]), []);
-        // A new affiliate gets the name that another one leaves.
+        // A new affiliate can take a released name.
         assert_eq!(refused(&[(0, "a", 1), (1, "z", 0)]), []);
     }
 
     #[test]
-    fn kept_and_new_names_are_taken() {
+    fn held_and_repeated_names_are_refused() {
         assert_eq!(refused(&[(1, "b", 2), (2, "", 0)]), [(0, ByAffiliate(2))]);
         assert_eq!(refused(&[(0, "n", 0), (5, "n", 0), (0, "m", 0)]), [(1, ByItem(0))]);
-        // The affiliate 3 keeps its name, so 2 keeps its own, so 1 does.
+        // Affiliate 3 keeps its name, so affiliates 2 and 1 also keep theirs.
         assert_eq!(
             refused(&[(1, "b", 2), (2, "c", 3), (3, "d", 4)]),
             [(0, ByAffiliate(2)), (1, ByAffiliate(3)), (2, ByAffiliate(4))]

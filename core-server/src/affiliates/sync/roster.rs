@@ -1,4 +1,4 @@
-//! The state of a roster while its items are synced, and the affiliates that are absent from it.
+//! The state of a roster during a sync, and the affiliates that are absent from the roster.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -25,16 +25,16 @@ use crate::{
     backend::Backend,
 };
 
-/// Memory of an identifier or a name until the roster is synced, in bytes.
+/// Memory per identifier or name until the roster is synced, in bytes.
 const ROSTER_IDENTIFIER: usize = 56;
 
-/// Number of affiliates per statement that looks for absent affiliates.
+/// Number of affiliates per statement when looking for absent affiliates.
 const ABSENT_PAGE: i64 = 1000;
-/// Number of affiliates per statement that counts absent affiliates.
+/// Number of affiliates per statement when counting absent affiliates.
 const ABSENT_COUNTED: i64 = 10_000;
-/// Unless the caller sets a limit, up to a tenth of the affiliates can be absent and get a status.
+/// By default, up to a tenth of the affiliates can be absent and get a status.
 const MIN_PRESENT_PER_ABSENT: i64 = 10;
-/// The limit is never lower, because a tenth of a few affiliates is less than one.
+/// Minimum of the default limit, because a tenth of a few affiliates is less than one.
 const MIN_ABSENT: i64 = 10;
 
 /// Affiliates of the company $1 with IDs above $2, at most $3.
@@ -53,26 +53,26 @@ struct Row {
 pub(super) struct Roster {
     pub(super) backend: Arc<Backend>,
     pub(super) company_id: i64,
-    /// The last message, without its items. It says what happens to absent affiliates, so a stream that ends early changes none of them.
+    /// The last message, without its items. Its options apply to absent affiliates, so a stream that ends early changes none of them.
     pub(super) options: SyncAffiliatesRequest,
-    /// The value of the first message.
+    /// The first message's value.
     pub(super) validate_only: Option<bool>,
-    /// The positions of identifiers.
+    /// The position of each identifier.
     identifiers: HashMap<Digest, i64>,
     pub(super) names: Names,
-    /// The affiliates whose names refused items have. Such an item may be this affiliate, with another identifier.
+    /// The affiliates that hold the names of refused items. Such an item may be the same affiliate with another identifier.
     pub(super) holders: HashSet<i64>,
-    /// Whether every item had a valid identifier.
+    /// Whether every item so far has a valid identifier.
     is_identified: bool,
-    /// The position of the first item of the current batch.
+    /// The position of the current batch's first item.
     pub(super) first: i64,
     /// Absent affiliates up to this ID were reported.
     after: i64,
     /// Whether the number of absent affiliates was checked.
     is_absent_checked: bool,
-    /// Whether the first batch is the whole list. If so, nothing is written if too many affiliates are absent.
+    /// Whether the first batch is the whole roster. Such a roster writes nothing if too many affiliates are absent.
     pub(super) is_one_batch: bool,
-    /// The memory of identifiers and names.
+    /// The memory for identifiers and names.
     memory: Reservation,
 }
 
@@ -104,8 +104,9 @@ impl Roster {
         self.options.report_absent || !self.options.absent_status().is_empty()
     }
 
-    /// The status that absent affiliates get. `None` if there are no items, or if an item lacks a valid identifier: it may be one of these
-    /// affiliates.
+    /// Returns the status that absent affiliates get.
+    ///
+    /// Returns `None` if there are no items, or if an item lacks a valid identifier and could be an absent affiliate.
     fn absent_status(&self) -> Option<&str> {
         let is_known = self.is_identified && !self.identifiers.is_empty();
         Some(self.options.absent_status()).filter(|status| is_known && !status.is_empty())
@@ -115,8 +116,7 @@ impl Roster {
         self.identifiers.contains_key(&self.names.digest(identifier))
     }
 
-    /// Remembers the identifiers of items. Returns the results of items that are invalid or share an identifier, because it is unclear which
-    /// of them is right.
+    /// Remembers the items' identifiers. Returns the results of invalid items and of items that share an identifier.
     pub(super) fn identify(&mut self, items: &[Item]) -> Result<Vec<Option<AffiliateSyncResult>>, LimitReached> {
         self.reserve(items.len())?;
         let mut repeated: HashMap<i64, Vec<i64>> = HashMap::new();
@@ -128,7 +128,7 @@ impl Roster {
                 continue;
             }
             repeated.insert(position, vec![first, position]);
-            // An item of an earlier batch has been synced already.
+            // Items of earlier batches have already been synced.
             if first >= self.first {
                 repeated.entry(first).or_insert_with(|| vec![first]).push(position);
             }
@@ -142,7 +142,7 @@ impl Roster {
         Ok((self.first..).zip(items).map(result).collect())
     }
 
-    /// Rejects the list if too many affiliates would get the requested status. A truncated list lacks most affiliates.
+    /// Rejects the roster if too many affiliates would get the requested status, as happens with a truncated file.
     pub(super) async fn check_absent(&mut self) -> Result<(), Error> {
         let Some(status) = self.absent_status().map(str::to_owned).filter(|_| !self.is_absent_checked) else {
             return Ok(());
@@ -173,7 +173,7 @@ impl Roster {
         database::read(&self.backend.pool, read).await.map_err(from_database)
     }
 
-    /// Returns the next absent affiliates, after it has set the requested status. At the end, returns none.
+    /// Sets the requested status on the next absent affiliates and returns them. Returns an empty list at the end.
     pub(super) async fn next_absent(&mut self) -> Result<Vec<AbsentAffiliate>, Error> {
         self.check_absent().await?;
         loop {
@@ -191,7 +191,7 @@ impl Roster {
         let status = self.absent_status();
         let differs = |row: &Row| status.is_some() && row.status.as_deref() != status;
         let fields = AffiliateInput { status: status.map(str::to_owned), ..AffiliateInput::default() };
-        // An affiliate that has changed since then can now have an identifier in the list.
+        // An affiliate that has changed since then may now have an identifier in the roster.
         let update = |row: &Row| Input {
             revisions: Some(vec![row.revision]),
             ..Input::new(self.company_id, row.affiliate_id, fields.clone(), FieldSet::given(&fields))

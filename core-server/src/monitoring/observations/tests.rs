@@ -7,7 +7,7 @@ fn observation(url: &str) -> UrlObservation {
 }
 
 #[test]
-fn observations_of_a_url_are_merged() {
+fn observations_are_merged_by_url() {
     let with = |affiliate: Option<i64>, note: Option<&str>| UrlObservation {
         affiliate_id: affiliate,
         note: note.map(str::to_owned),
@@ -44,7 +44,7 @@ fn observations_of_a_url_are_merged() {
 }
 
 #[test]
-fn clearable_fields_clear_their_columns() {
+fn clearing_a_field_clears_its_column() {
     let fields = UrlObservation::FIELDS.iter().filter(|field| field.name != URL);
     for field in fields {
         let observation = UrlObservation {

@@ -1,14 +1,14 @@
 use super::*;
 
 #[test]
-fn long_batches_are_heavy() {
+fn batches_over_100_items_are_long() {
     let work = |items| Called::Operation(&Operation::ADD_COMPLIANCE_URLS).work(items);
     assert_eq!([0, 1].map(work), [DatabaseWork::Coalesced; 2]);
     assert_eq!([2, 100, 101].map(|items| work(items).is_long()), [false, false, true]);
 }
 
 #[test]
-fn calls_that_change_something_write() {
+fn only_write_calls_count_written_items() {
     let written = |operation, items| Called::Operation(operation).written(items);
     assert_eq!([0, 1, 7].map(|items| written(&Operation::ADD_COMPLIANCE_URLS, items)), [1, 1, 7]);
     assert_eq!([&Operation::CHECK_ACCESS, &Operation::BATCH_GET_AFFILIATES].map(|read| written(read, 7)), [0, 0]);
@@ -17,7 +17,7 @@ fn calls_that_change_something_write() {
 }
 
 #[test]
-fn pages_are_statements_and_single_reads_are_coalesced() {
+fn single_reads_are_coalesced_but_pages_are_not() {
     let work = |operation, items| Called::Operation(operation).work(items);
     assert_eq!(work(&Operation::LIST_COMPLIANCE_URLS, 0), DatabaseWork::Statement);
     assert_eq!(work(&Operation::BATCH_GET_AFFILIATES, 1_000), DatabaseWork::Statement);
@@ -25,7 +25,7 @@ fn pages_are_statements_and_single_reads_are_coalesced() {
 }
 
 #[test]
-fn unknown_operations_need_a_token() {
+fn unknown_operations_require_a_token() {
     let authorization = |path| Called::at(path).authorization();
     assert_eq!(authorization("/compliance.v1.Unknown/Call"), Authorization::Token);
     assert_eq!(authorization(HEALTH_CHECK), Authorization::Open);
@@ -33,7 +33,7 @@ fn unknown_operations_need_a_token() {
 }
 
 #[test]
-fn unknown_paths_have_one_name() {
+fn unknown_paths_share_one_name() {
     let name = |path| Called::at(path).name();
     assert_eq!(name(Operation::GET_AFFILIATE.path), "compliance.v1.AffiliateService/GetAffiliate");
     assert_eq!(name(HEALTH_CHECK), "grpc.health.v1.Health/Check");

@@ -1,5 +1,5 @@
-//! The order of the steps, by calls that fail at some of them. The first step that a call fails at refuses it, so callers notice
-//! a step that is missing or moved.
+//! Tests the order of the steps with calls that fail at several steps. The first failing step refuses the call, so a missing or moved step
+//! changes the result.
 
 use std::{
     collections::HashMap,
@@ -31,7 +31,7 @@ use crate::{
     server::{call::Called, network::NetworkService},
 };
 
-/// The steps that refuse calls from the network, in their order, each with its reason.
+/// The steps that refuse network calls, in order, each with its reason.
 const NETWORK: [(&str, Reason); 7] = [
     ("head", Reason::MethodNotAllowed),
     ("permit", Reason::Overloaded),
@@ -41,14 +41,14 @@ const NETWORK: [(&str, Reason); 7] = [
     ("message", Reason::InvalidFields),
     ("work", Reason::DeadlineExceeded),
 ];
-/// The same of calls in this process, which have no head, and a message that was decoded.
+/// The steps that refuse in-process calls, which have no head and a decoded message.
 const IN_PROCESS: [(&str, Reason); 5] = [NETWORK[1], NETWORK[2], NETWORK[3], NETWORK[4], NETWORK[6]];
-/// The same of a read of a batch.
+/// The steps that refuse a read in a batch.
 const BATCH: [(&str, Reason); 3] = [NETWORK[1], NETWORK[2], NETWORK[3]];
 
 const COMPANY: i64 = 7;
 const OPERATION: &Operation = &Operation::LIST_COMPLIANCE_URLS;
-/// A call that takes longer hangs, and fails.
+/// Timeout of a call, which detects hangs.
 const SOON: Duration = Duration::from_mins(1);
 
 /// A pipeline, and the steps at which a call fails.
@@ -89,7 +89,7 @@ impl World {
         headers
     }
 
-    /// Makes a call while other calls use up the limits of its steps.
+    /// Makes a call while other calls exhaust the limits of the failing steps.
     async fn make<F: Future>(&self, call: F) -> F::Output {
         let quotas = self.pipeline.quotas();
         let in_flight = Arc::clone(&self.pipeline.0.in_flight);
@@ -108,7 +108,7 @@ impl World {
                 std::task::Poll::Pending => waiting = Some(entering),
             }
         }
-        tokio::time::timeout(SOON, call).await.expect("the call hangs")
+        tokio::time::timeout(SOON, call).await.expect("the call hung")
     }
 
     async fn call_over_network(&self) -> Result<(), Reason> {
@@ -145,7 +145,7 @@ fn reason(status: &Status) -> Result<(), Reason> {
     if status.code() == Code::Ok { Ok(()) } else { Err(Error::from(status).reason) }
 }
 
-/// Makes a call that fails at all steps, then one that fails at all but the first one, and so on. Each is recorded as it ends.
+/// Makes a call that fails at every step, then a call that passes the first step, and so on. Checks each result and its log line.
 async fn assert_order(
     steps: &[(&'static str, Reason)],
     is_logged: bool,
@@ -163,15 +163,15 @@ async fn assert_order(
     }
 }
 
-/// One test: whether a line is written is decided for all threads by the first one that would write it.
+/// All cases share one test, because the first thread that reaches a log line decides for all threads whether to write it.
 #[tokio::test(start_paused = true)]
-async fn calls_pass_the_steps_in_their_order() {
+async fn calls_pass_pipeline_steps_in_order() {
     assert_order(&NETWORK, true, World::call_over_network).await;
     assert_order(&IN_PROCESS, false, World::call_in_process).await;
     assert_order(&BATCH, true, World::read_in_batch).await;
 }
 
-/// The status codes of the lines of the access log.
+/// The status codes in the access log.
 #[derive(Clone, Default)]
 struct Recorded(Arc<Mutex<Vec<String>>>);
 

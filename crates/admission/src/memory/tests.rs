@@ -14,12 +14,12 @@ fn reserve(memory: &Memory, company: i64, bytes: usize) -> Reservation {
 }
 
 #[test]
-fn companies_have_a_quota_of_the_total() {
+fn reservations_enforce_company_quota_and_total() {
     let memory = Memory::new(100, 60);
     let (one, mut again, mut two) = (reserve(&memory, 1, 50), reserve(&memory, 1, 0), reserve(&memory, 2, 0));
     assert_eq!((again.grow(11), again.grow(10)), (Err(LimitReached::Company), Ok(())));
     assert_eq!((two.grow(41), two.grow(40)), (Err(LimitReached::Process), Ok(())));
-    // Refused bytes are not held.
+    // Failed reservations hold no bytes.
     assert_eq!(memory.reserved(), 100);
     drop((one, again));
     assert_eq!((two.grow_to(60), two.grow_to(61), two.grow_to(1)), (Ok(()), Err(LimitReached::Company), Ok(())));
@@ -33,19 +33,19 @@ fn companies_have_a_quota_of_the_total() {
 }
 
 #[test]
-fn sizes_beyond_all_memory_are_refused() {
+fn oversized_reservations_are_rejected() {
     let memory = Memory::new(usize::MAX, usize::MAX);
     assert_eq!(memory.reservation(Some(1)).grow(u32::MAX as usize + 1), Err(LimitReached::Company));
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_wait_for_memory_that_others_release() {
+async fn requests_wait_for_released_memory() {
     let memory = Memory::new(100, 60);
     let (one, mut two) = (reserve(&memory, 1, 50), reserve(&memory, 1, 0));
     assert_eq!(two.wait_to_grow(20, SECOND).await, Err(LimitReached::Company));
     let start = Instant::now();
     assert_eq!(two.wait_to_grow(61, SECOND).await, Err(LimitReached::Company));
-    assert_eq!(start.elapsed(), Duration::ZERO, "more than the quota is not waited for");
+    assert_eq!(start.elapsed(), Duration::ZERO, "a request above the quota fails immediately");
     let mut other = reserve(&memory, 2, 40);
     assert_eq!(other.wait_to_grow(60, SECOND).await, Err(LimitReached::Process));
     let waiting = async { two.wait_to_grow(60, SECOND).await };
@@ -54,7 +54,7 @@ async fn requests_wait_for_memory_that_others_release() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_companies_keep_no_memory_from_others() {
+async fn waiting_companies_do_not_block_others() {
     let memory = Memory::new(100, 60);
     let (_one, mut waits) = (reserve(&memory, 1, 60), reserve(&memory, 1, 0));
     let mut waiting = Box::pin(waits.wait_to_grow(30, SECOND));
@@ -63,7 +63,7 @@ async fn waiting_companies_keep_no_memory_from_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_without_a_company_have_a_sixteenth() {
+async fn requests_without_company_share_a_sixteenth() {
     let memory = Memory::new(160, 80);
     let (mut unknown, mut another) = (memory.reservation(None), memory.reservation(None));
     assert_eq!((unknown.grow(8), another.grow(3), another.grow(2)), (Ok(()), Err(LimitReached::Process), Ok(())));

@@ -13,8 +13,8 @@ async fn works_on_a_single_threaded_runtime() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn short_and_excess_computations_run_in_place() {
-    // A computation that is left to other threads may wait for a task of this one, on a busy machine for long.
+async fn short_and_excess_computations_run_inline() {
+    // The spawned task runs only if the computation frees its worker. On a busy machine, this can take long.
     fn task(is_left: bool) -> impl FnOnce() -> bool {
         let (sender, receiver) = mpsc::channel();
         tokio::spawn(async move { sender.send(7) });
@@ -26,20 +26,20 @@ async fn short_and_excess_computations_run_in_place() {
     }
     for (others, is_left) in [(MAX_OFF_THREAD - 1, true), (MAX_OFF_THREAD, false), (0, true)] {
         let running = Arc::new(Semaphore::new(MAX_OFF_THREAD));
-        // In a task of their own: they may have left the worker to another thread.
+        // Runs in its own task, because each computation may hand the worker to another thread.
         let ended = Arc::clone(&running);
         tokio::spawn(async move { (0..MAX_OFF_THREAD).for_each(|_| run(&ended, || ())) }).await.unwrap();
         let computed = tokio::spawn(async move {
             let _others = running.try_acquire_many(others as u32).unwrap();
             run(&running, task(is_left))
         });
-        assert_eq!(computed.await.unwrap(), is_left, "next to {others}");
+        assert_eq!(computed.await.unwrap(), is_left, "with {others} other computations");
     }
 }
 
-/// With one worker, the task that the computation waits for could otherwise never run.
+/// With one worker, a blocking computation would deadlock with the task it waits for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn other_tasks_run_during_a_long_computation() {
+async fn other_tasks_run_during_long_computations() {
     let computed = tokio::spawn(async {
         let (sender, receiver) = mpsc::channel();
         tokio::spawn(async move { sender.send(7) });

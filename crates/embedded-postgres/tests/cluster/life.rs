@@ -1,4 +1,4 @@
-//! The usual lifecycle of a cluster: created, started, used, stopped, started again.
+//! The usual cluster lifecycle: create, start, use, stop and restart.
 
 use std::{
     fs,
@@ -23,41 +23,41 @@ async fn setting(connection: &mut PgConnection, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_restart_keeps_the_data_and_is_fast() {
+async fn restart_is_fast_and_keeps_data() {
     let data = DataDir::new();
     let clock = Instant::now();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     let first = clock.elapsed();
     eprintln!("first start: {first:?}");
     assert!(cluster.endpoint().create_database(DATABASE).await.unwrap());
-    assert!(!cluster.endpoint().create_database(DATABASE).await.unwrap(), "it exists already");
+    assert!(!cluster.endpoint().create_database(DATABASE).await.unwrap(), "the database already exists");
     put(cluster.endpoint(), 1).await;
     let pid = cluster.server_pid().unwrap();
     let clock = Instant::now();
     cluster.stop().await.unwrap();
     eprintln!("stop: {:?}", clock.elapsed());
-    // Its memory is gone, which shows that it has ended. The kernel may need longer for the rest.
+    // The server's memory is gone, so it has ended. The kernel may take longer to clean up the rest.
     let ended = async {
         while is_running(pid) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(10), ended).await.unwrap();
-    assert_eq!(data.postmaster(), None, "a shutdown removes the file");
+    assert_eq!(data.postmaster(), None, "a shutdown removes the PID file");
     assert_eq!(Cluster::connect_running(data.path()).await.unwrap(), None);
 
     let clock = Instant::now();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     let took = clock.elapsed();
     eprintln!("second start: {took:?}");
-    // The first start creates the cluster, which takes several times as long on any machine.
+    // The first start also creates the cluster, which takes several times as long on any machine.
     assert!(took < first, "{took:?}");
     assert_eq!(kept(cluster.endpoint()).await, [1]);
     cluster.stop().await.unwrap();
 }
 
 #[tokio::test]
-async fn private_servers_have_the_documented_settings() {
+async fn private_servers_use_documented_settings() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.endpoint().create_database(DATABASE).await.unwrap();
@@ -76,7 +76,7 @@ async fn private_servers_have_the_documented_settings() {
         ("is_superuser", "off"),
         ("session_authorization", OWNER_ROLE),
     ] {
-        // Since PostgreSQL 16, `lc_collate` is not a setting. The catalog has the collation of a database.
+        // `lc_collate` is not a setting since PostgreSQL 16. The catalog has each database's collation.
         let found: String = if name == "lc_collate" {
             let query = sqlx::query_scalar("SELECT datcollate FROM pg_database WHERE datname = current_database()");
             query.fetch_one(&mut connection).await.unwrap()
@@ -97,7 +97,7 @@ async fn private_servers_have_the_documented_settings() {
 }
 
 #[tokio::test]
-async fn a_long_or_unusual_path_works() {
+async fn long_and_unusual_paths_work() {
     for suffix in ["-".repeat(120), ", with 'a comma\"".to_owned()] {
         let data = DataDir::ending_in(&suffix);
         let cluster = Cluster::start(options(&data)).await.unwrap();
@@ -108,17 +108,17 @@ async fn a_long_or_unusual_path_works() {
         let found = Cluster::connect_running(data.path()).await.unwrap().unwrap();
         assert_eq!(kept(&found).await, [1]);
         cluster.stop().await.unwrap();
-        assert!(!socket_dir.exists(), "the folder of the socket is removed with the server");
+        assert!(!socket_dir.exists(), "stopping the server removes the socket's folder");
     }
 }
 
 #[tokio::test]
-async fn an_interrupted_initdb_is_repeated() {
+async fn incomplete_clusters_are_replaced() {
     let data = DataDir::new();
     let half = data.path().join("postgres.new-0badf00d");
     fs::create_dir_all(half.join("base")).unwrap();
     fs::write(half.join("PG_VERSION"), "15\n").unwrap();
-    // An empty folder with the cluster's name is also replaced.
+    // A start also replaces an empty folder with the cluster's name.
     fs::create_dir(data.cluster()).unwrap();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     assert!(!half.exists());
@@ -126,7 +126,7 @@ async fn an_interrupted_initdb_is_repeated() {
 }
 
 #[tokio::test]
-async fn a_folder_without_a_cluster_is_not_changed() {
+async fn unusable_cluster_folders_are_rejected() {
     let data = DataDir::new();
     fs::create_dir_all(data.cluster()).unwrap();
     let precious = data.cluster().join("precious");
@@ -143,9 +143,9 @@ async fn a_folder_without_a_cluster_is_not_changed() {
     assert!(error.to_string().contains("Install PostgreSQL 9999"), "{error}");
 }
 
-/// A child that another thread is starting has a copy of every descriptor, including the lock, until it runs its program.
+/// A child process that another thread is starting holds a copy of every descriptor, including the lock, until it runs its program.
 #[tokio::test]
-async fn folder_locks_are_not_inherited_by_programs() {
+async fn child_processes_do_not_hold_folder_lock() {
     let data = DataDir::new();
     fs::create_dir_all(data.cluster()).unwrap();
     fs::write(data.cluster().join("precious"), "").unwrap();
@@ -167,22 +167,22 @@ async fn folder_locks_are_not_inherited_by_programs() {
     for starter in starters {
         starter.join().unwrap();
     }
-    assert_eq!(locked, 0, "starts were refused by their own lock");
+    assert_eq!(locked, 0, "starts failed because of their own lock");
 }
 
 #[tokio::test]
-async fn failed_server_starts_show_the_log() {
+async fn failed_start_reports_server_log() {
     let data = DataDir::new();
     let mut wrong = options(&data);
     wrong.shared_buffers_mib = 0;
     let error = Cluster::start(wrong).await.unwrap_err().to_string();
     assert!(error.contains("is outside the valid range for parameter \"shared_buffers\""), "{error}");
-    // The data folder is released, and the cluster is intact.
+    // The data folder is unlocked and the cluster is intact.
     Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
 }
 
 #[tokio::test]
-async fn a_temporary_cluster_is_removed_completely() {
+async fn temporary_clusters_are_removed_completely() {
     let options = ClusterOptions::temporary();
     let dir = options.data_dir.clone();
     let cluster = Cluster::start(options).await.unwrap();
@@ -215,7 +215,7 @@ async fn dropped_clusters_can_be_restarted_immediately() {
 }
 
 #[tokio::test]
-async fn a_start_rotates_a_large_log() {
+async fn start_rotates_large_log() {
     let data = DataDir::new();
     fs::create_dir(data.path()).unwrap();
     fs::write(data.path().join("postgres.log"), vec![b'x'; 9 << 20]).unwrap();

@@ -1,6 +1,6 @@
-//! The private database: started, used, killed, recovered, and run as another user.
-#![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
-#![allow(clippy::disallowed_methods, reason = "tasks of tests end with them")]
+//! Tests of the private database: starting, using, killing and recovering it, and running it as another user.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
 
 mod life;
 mod privilege;
@@ -13,10 +13,10 @@ use embedded_postgres::{ClusterOptions, Endpoint, OWNER_ROLE};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection};
 use test_support::DataDir;
 
-/// The database the tests use.
+/// Database that the tests use.
 const DATABASE: &str = "compliance";
 
-/// The options of a service on a data folder. The data is durable, because the tests kill services.
+/// Returns a service's options for a data folder. The data is durable, because the tests kill services.
 fn options(data: &DataDir) -> ClusterOptions {
     let mut options = ClusterOptions::new(data.path());
     options.shared_buffers_mib = 32;
@@ -36,7 +36,7 @@ async fn put(endpoint: &Endpoint, value: i32) {
     connection.close().await.unwrap();
 }
 
-/// The committed rows.
+/// Returns the committed rows.
 async fn kept(endpoint: &Endpoint) -> Vec<i32> {
     let mut connection = connect(endpoint).await;
     sqlx::query_scalar("SELECT value FROM kept ORDER BY value").fetch_all(&mut connection).await.unwrap()

@@ -1,5 +1,4 @@
-//! The user that the database runs as, and its rights. As root, these tests check the change of user. As another user, they check that the
-//! user does not change.
+//! The database's user and its rights. As root, these tests check that the user switches. Otherwise, they check that it stays the same.
 
 use std::{
     fs::{self, Permissions},
@@ -23,7 +22,7 @@ fn status(pid: i32, field: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn servers_have_their_own_user_and_group() {
+async fn servers_run_unprivileged_with_private_files() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     let pid = cluster.server_pid().unwrap();
@@ -36,17 +35,17 @@ async fn servers_have_their_own_user_and_group() {
         assert_eq!(owner, geteuid().as_raw());
     }
     let group = nix::unistd::getpgid(Some(nix::unistd::Pid::from_raw(pid))).unwrap();
-    assert_eq!(group.as_raw(), pid, "Ctrl-C in the terminal must not reach it");
+    assert_eq!(group.as_raw(), pid, "Ctrl-C in the terminal must not reach the server");
 
     let mode = |path: &Path| fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&data.cluster()), 0o700);
     assert_eq!(mode(&data.cluster().join(".s.PGSQL.5432")), 0o700);
-    assert_eq!(mode(data.path()) & 0o007, 0, "others have no access to the data folder");
+    assert_eq!(mode(data.path()) & 0o007, 0, "other users have no access to the data folder");
     cluster.stop().await.unwrap();
 }
 
 #[tokio::test]
-async fn backups_restored_by_root_name_the_remedy() {
+async fn root_owned_backup_error_suggests_chown() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.endpoint().create_database(DATABASE).await.unwrap();
@@ -75,7 +74,7 @@ fn change_owner(path: &Path, uid: u32) {
 }
 
 #[tokio::test]
-async fn unreachable_folders_are_named() {
+async fn unreachable_folders_are_reported() {
     let closed = DataDir::new();
     fs::create_dir(closed.path()).unwrap();
     fs::set_permissions(closed.path(), Permissions::from_mode(0o700)).unwrap();
@@ -85,8 +84,8 @@ async fn unreachable_folders_are_named() {
         let error = Cluster::start(options(&data)).await.unwrap_err();
         assert!(matches!(&error, Error::NotPassable { dir, .. } if *dir == closed.path()), "{error}");
         assert!(matches!(checked, Err(Error::NotPassable { .. })));
-        assert!(!closed.path().join("deeper").exists(), "nothing is created");
-        assert_eq!(fs::metadata(closed.path()).unwrap().mode() & 0o777, 0o700, "a folder of others is not changed");
+        assert!(!closed.path().join("deeper").exists(), "a folder was created");
+        assert_eq!(fs::metadata(closed.path()).unwrap().mode() & 0o777, 0o700, "another user's folder was changed");
     } else {
         checked.unwrap();
         Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
@@ -94,7 +93,7 @@ async fn unreachable_folders_are_named() {
 }
 
 #[tokio::test]
-async fn private_data_folders_open_only_to_the_database() {
+async fn private_data_folders_admit_only_database_user() {
     let data = DataDir::new();
     fs::create_dir(data.path()).unwrap();
     fs::set_permissions(data.path(), Permissions::from_mode(0o700)).unwrap();
@@ -105,7 +104,7 @@ async fn private_data_folders_open_only_to_the_database() {
 }
 
 #[tokio::test]
-async fn root_runs_the_database_as_folder_owner() {
+async fn root_runs_database_as_folder_owner() {
     let data = DataDir::new();
     fs::create_dir(data.path()).unwrap();
     fs::set_permissions(data.path(), Permissions::from_mode(0o700)).unwrap();
@@ -122,7 +121,7 @@ async fn root_runs_the_database_as_folder_owner() {
     cluster.stop().await.unwrap();
 }
 
-/// A data folder of another user, with a planted file where the service writes.
+/// Creates another user's data folder, and a folder for files that planted links target.
 fn folder_of_another_user() -> (DataDir, DataDir) {
     let (data, victim) = (DataDir::new(), DataDir::new());
     fs::create_dir(data.path()).unwrap();
@@ -136,7 +135,7 @@ fn folder_of_another_user() -> (DataDir, DataDir) {
 }
 
 #[tokio::test]
-async fn nothing_is_written_through_a_planted_link() {
+async fn service_never_writes_through_planted_links() {
     for planted in ["postgres.lock", "postgres.log"] {
         for hard in [false, true] {
             let (data, victim) = folder_of_another_user();
@@ -152,14 +151,14 @@ async fn nothing_is_written_through_a_planted_link() {
 }
 
 #[tokio::test]
-async fn links_in_the_data_folder_are_not_followed() {
+async fn data_folder_links_are_not_followed() {
     let (data, victim) = folder_of_another_user();
     let file = victim.path().join("precious");
     fs::write(&file, "precious").unwrap();
     for planted in ["postgres.hba", "postgres.ident", "postgres.log.1"] {
         std::os::unix::fs::symlink(&file, data.path().join(planted)).unwrap();
     }
-    // It is larger than the maximum of a log at start, so the service renames it.
+    // The log exceeds its maximum size, so the start rotates it.
     let log = fs::File::create(data.path().join("postgres.log")).unwrap();
     log.set_len(9 << 20).unwrap();
     Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
@@ -179,7 +178,7 @@ async fn links_in_the_data_folder_are_not_followed() {
 
 /// Other processes of the database's user cannot connect as its superuser.
 #[tokio::test]
-async fn the_user_of_the_database_cannot_connect() {
+async fn database_user_cannot_connect() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.endpoint().create_database(DATABASE).await.unwrap();
@@ -203,7 +202,7 @@ async fn the_user_of_the_database_cannot_connect() {
             assert!(!status.success() && errors.contains("authentication failed"), "{role}: {errors}");
         }
     }
-    // It cannot change who may connect either.
+    // The database's user cannot change the access rules either.
     for name in ["postgres.hba", "postgres.ident"] {
         let meta = fs::symlink_metadata(data.path().join(name)).unwrap();
         assert_eq!((meta.uid(), meta.mode() & 0o777), (geteuid().as_raw(), 0o644), "{name}");

@@ -14,7 +14,7 @@ use test_support::{DataDir, is_running, kill_process, wait_until};
 use crate::{DATABASE, connect, kept, options, put, service::Service};
 
 #[tokio::test]
-async fn databases_of_killed_services_are_restarted() {
+async fn start_restarts_database_of_killed_service() {
     let data = DataDir::new();
     let (mut service, endpoint) = Service::start(&data).await;
     put(&endpoint, 1).await;
@@ -32,7 +32,7 @@ async fn databases_of_killed_services_are_restarted() {
 }
 
 #[tokio::test]
-async fn a_manually_started_server_keeps_running() {
+async fn manually_started_server_keeps_running() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     let program = cluster.installation().program("postgres");
@@ -46,7 +46,7 @@ async fn a_manually_started_server_keeps_running() {
         command.uid(owner.uid()).gid(owner.gid());
     }
     let mut server = command.spawn().unwrap();
-    wait_until("it has written its process ID", || data.postmaster() == Some(server.id().cast_signed()));
+    wait_until("the server has written its process ID", || data.postmaster() == Some(server.id().cast_signed()));
     let error = Cluster::start(options(&data)).await.unwrap_err().to_string();
     assert!(error.contains("stop that one first") && error.contains(&server.id().to_string()), "{error}");
     assert!(data.postmaster().is_some() && server.try_wait().unwrap().is_none());
@@ -57,11 +57,11 @@ async fn a_manually_started_server_keeps_running() {
 }
 
 #[tokio::test]
-async fn a_killed_service_and_database_recover_committed_rows() {
+async fn committed_rows_survive_killed_service_and_database() {
     let data = DataDir::new();
     let (mut service, endpoint) = Service::start(&data).await;
     put(&endpoint, 1).await;
-    // A backend that executes a query does not notice that its server has died, and keeps the shared memory.
+    // A backend that is running a query does not notice that its server has died, and keeps the shared memory.
     let mut busy = connect(&endpoint).await;
     let endless = "SET client_connection_check_interval = '1s'; \
                    DO $$ DECLARE until timestamptz := clock_timestamp() + interval '600 s'; \
@@ -78,7 +78,7 @@ async fn a_killed_service_and_database_recover_committed_rows() {
     service.kill();
     kill_process(pid, Signal::SIGKILL);
     wait_until("the database is dead", || !is_running(pid));
-    // The client is a part of the killed service, so its connection ends too.
+    // The client belongs to the killed service, so its connection also ends.
     task.abort();
 
     let clock = Instant::now();
@@ -91,7 +91,7 @@ async fn a_killed_service_and_database_recover_committed_rows() {
 }
 
 #[tokio::test]
-async fn a_killed_database_is_restarted() {
+async fn killed_database_is_restarted() {
     let data = DataDir::new();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.endpoint().create_database(DATABASE).await.unwrap();
@@ -108,9 +108,9 @@ async fn a_killed_database_is_restarted() {
 }
 
 #[tokio::test]
-async fn clusters_stopped_during_a_restart_stay_stopped() {
+async fn clusters_stopped_during_restart_stay_stopped() {
     let data = DataDir::new();
-    // While it waits to restart the server, and while the new server starts.
+    // Stops the cluster before the restart, and while the new server starts.
     for has_new_server in [false, true] {
         let cluster = Cluster::start(options(&data)).await.unwrap();
         let (start, mut killed) = (Instant::now(), cluster.server_pid().unwrap());
@@ -119,14 +119,14 @@ async fn clusters_stopped_during_a_restart_stay_stopped() {
             match cluster.server_pid() {
                 None if !has_new_server => break,
                 Some(pid) if pid != killed && has_new_server => break,
-                // The test missed the moment without a server, so it repeats this.
+                // The test missed the moment without a server, so it kills the new server.
                 Some(pid) if pid != killed => {
                     killed = pid;
                     kill_process(killed, Signal::SIGKILL);
                 }
                 _ => {}
             }
-            assert!(start.elapsed() < Duration::from_mins(1), "no restart is under way");
+            assert!(start.elapsed() < Duration::from_mins(1), "no restart is in progress");
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         cluster.stop().await.unwrap();
@@ -136,7 +136,7 @@ async fn clusters_stopped_during_a_restart_stay_stopped() {
 }
 
 #[tokio::test]
-async fn an_unsupervised_killed_database_stays_down() {
+async fn unsupervised_database_stays_down_after_kill() {
     let data = DataDir::new();
     let mut options = options(&data);
     options.supervise = false;
@@ -147,17 +147,17 @@ async fn an_unsupervised_killed_database_stays_down() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(Duration::from_mins(1), noticed).await.expect("its end is not noticed");
+    tokio::time::timeout(Duration::from_mins(1), noticed).await.expect("the cluster did not notice the server's death");
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(cluster.server_pid(), None);
     cluster.stop().await.unwrap();
 }
 
 #[tokio::test]
-async fn stale_process_ids_do_not_block_starts() {
+async fn stale_pid_files_do_not_block_start() {
     let data = DataDir::new();
     Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
-    // An ended process, other programs (this one and the first of the machine), and a malformed file.
+    // An ended process, two other programs (this one and PID 1), and a malformed file.
     for first_line in [i32::MAX.to_string(), std::process::id().to_string(), "1".to_owned(), String::new()] {
         let dir = data.cluster();
         let text = format!("{first_line}\n{0}\n1700000000\n5432\n{0}\n\n  1 2\nready   \n", dir.display());
@@ -170,7 +170,7 @@ async fn stale_process_ids_do_not_block_starts() {
 }
 
 #[tokio::test]
-async fn second_services_are_rejected_but_programs_connect() {
+async fn second_service_is_rejected_but_programs_connect() {
     let data = DataDir::new();
     let (service, _) = Service::start(&data).await;
     let error = Cluster::start(options(&data)).await.unwrap_err();
@@ -184,7 +184,7 @@ async fn second_services_are_rejected_but_programs_connect() {
     put(access.endpoint(), 7).await;
     let server = data.postmaster().unwrap();
     access.release().await.unwrap();
-    assert!(is_running(server), "a program that connects does not stop it");
+    assert!(is_running(server), "releasing a connection does not stop the database");
 }
 
 #[tokio::test]
@@ -203,7 +203,7 @@ async fn concurrent_programs_share_one_database() {
 }
 
 #[tokio::test]
-async fn an_initdb_of_a_killed_service_is_repeated() {
+async fn interrupted_initdb_is_run_again() {
     let data = DataDir::new();
     let mut service = Service::spawn(&data);
     let initdb_runs = || {
@@ -225,7 +225,7 @@ async fn wait_for_restart(cluster: &Cluster, killed: i32) {
     let start = Instant::now();
     let options = cluster.endpoint().options(OWNER_ROLE, DATABASE);
     while cluster.server_pid().is_none_or(|pid| pid == killed) || PgConnection::connect_with(&options).await.is_err() {
-        assert!(start.elapsed() < Duration::from_mins(1), "it is not restarted");
+        assert!(start.elapsed() < Duration::from_mins(1), "the database did not restart");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

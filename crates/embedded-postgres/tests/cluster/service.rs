@@ -1,4 +1,4 @@
-//! A service as a separate process, which tests can kill: a copy of the test program that runs a cluster.
+//! A service in a separate process that tests can kill: a copy of the test program that runs a cluster.
 
 use std::{
     process::{Child, Command, Stdio},
@@ -11,14 +11,14 @@ use test_support::DataDir;
 
 use crate::{DATABASE, options};
 
-/// The data folder that a copy of the test program runs.
+/// Environment variable with the data folder of the copy.
 const VARIABLE: &str = "EMBEDDED_POSTGRES_TEST_SERVICE";
 
-/// A process that runs a cluster. Dropping this kills it.
+/// A process that runs a cluster. Dropping it kills the process.
 pub(crate) struct Service(pub(crate) Child);
 
 impl Service {
-    /// Starts it and waits until its database accepts connections.
+    /// Starts a service and waits until its database accepts connections.
     pub(crate) async fn start(data: &DataDir) -> (Self, Endpoint) {
         let mut service = Self::spawn(data);
         for _ in 0..1200 {
@@ -31,16 +31,16 @@ impl Service {
             assert!(service.0.try_wait().unwrap().is_none(), "the service has ended");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        panic!("the service does not start");
+        panic!("the service did not start");
     }
 
     pub(crate) fn spawn(data: &DataDir) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--ignored", "--exact", "service::acts_as_a_service"]).env(VARIABLE, data.path());
+        command.args(["--ignored", "--exact", "service::runs_cluster_for_other_tests"]).env(VARIABLE, data.path());
         Self(command.stdout(Stdio::null()).spawn().unwrap())
     }
 
-    /// Kills it, like `kill -9`.
+    /// Kills the process, like `kill -9`.
     pub(crate) fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
@@ -54,12 +54,12 @@ impl Drop for Service {
     }
 }
 
-/// Not a test but the work of the copy.
+/// Runs the service in the copy. This is not a test.
 #[tokio::test]
 #[ignore = "a service for other tests"]
-async fn acts_as_a_service() {
-    let path = std::env::var_os(VARIABLE).expect("another test starts it");
-    // The folder belongs to the parent, which removes it.
+async fn runs_cluster_for_other_tests() {
+    let path = std::env::var_os(VARIABLE).expect("this runs only in a process that another test starts");
+    // The parent owns the folder and removes it.
     let data = std::mem::ManuallyDrop::new(DataDir::at(path));
     let cluster = Cluster::start(options(&data)).await.unwrap();
     cluster.endpoint().create_database(DATABASE).await.unwrap();

@@ -1,4 +1,4 @@
-// What happened to a record, newest first: notes and changes, with who and when. The service asks for the scope `audit`.
+// The history of a record, newest first: notes and changes, with author and time. Reading it requires the scope `audit`.
 
 import { counted, element, put as show, value } from "./elements.js";
 import { partWords } from "./history-parts.js";
@@ -14,7 +14,7 @@ const MOST = 10;
 const noteOf = ({ resource, fields }) => (resource === "affiliate" ? null : fields.find(({ field }) => field === "note")?.after ?? null);
 const quote = (text) => element("blockquote", {}, text.length > VERY_LONG ? longText("Note", text) : value(text));
 
-/** Describes a change: a sentence, and a list of details if it has several. */
+/** Describes a change: returns a sentence, and a list of details for changes of several fields. */
 function describe(change, names) {
   const note = noteOf(change);
   const fields = visibleFields(change).filter(({ field }) => note === null || field !== "note");
@@ -28,9 +28,9 @@ function describe(change, names) {
 }
 
 /**
- * The notes and changes of the record of a kind: `affiliate`, `url` or `case`. With `page`, changes can be undone: it has `record`, the `note`
- * box of its form, `mayLeave`, which asks whether the page may lose what was typed, `reload`, which shows the record with a message, and
- * `editNote`, which puts the latest note into the box.
+ * Returns a section with the notes and changes of an `affiliate`, `url` or `case`. With `page`, users can undo changes. Its fields are
+ * `record`, the form's `note` box, `mayLeave` (asks whether to discard unsaved input), `reload` (shows the record again with a message) and
+ * `editNote` (puts the latest note into the box).
  */
 export function activity(resource, id, signal, page = null) {
   const names = namesOf(signal);
@@ -43,7 +43,7 @@ export function activity(resource, id, signal, page = null) {
     const { body } = await call("GET", "api/audit", { query: { resource, id, limit, ...(position === null ? {} : { before: position }) }, signal });
     return body.data;
   }
-  /** All changes of the record after a position, newest first. */
+  /** Returns all changes of the record after a position, newest first. */
   async function later(position) {
     const found = [];
     for (let next = null; next === null || next > position;) {
@@ -77,13 +77,13 @@ export function activity(resource, id, signal, page = null) {
       before = next;
       button.hidden = next === null;
       if (hadFocus) (entries[0]?.querySelector("a, button, summary") ?? button).focus();
-      if (list.childElementCount === 0) messages.replaceChildren(element("p", { class: "hint" }, next === null ? "No changes are recorded." : "None of the newest changes concern this record."));
+      if (list.childElementCount === 0) messages.replaceChildren(element("p", { class: "hint" }, next === null ? "No recorded changes." : "None of the newest changes concern this record."));
     }, (rejection) => {
       if (rejection.status !== 403) {
         put(rejectionMessage(rejection, readMore));
         return;
       }
-      // Without the earlier notes, the box has the latest one, which the next would replace.
+      // The next note would replace the latest one, which this user cannot see in the history, so show it in the box.
       page?.editNote();
       messages.replaceChildren(element("p", { class: "hint" }, "You don't have permission to see the history. Ask your operator for a token or role with the scope audit."));
     });

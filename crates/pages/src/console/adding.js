@@ -1,4 +1,4 @@
-// Adds affiliates or URLs from pasted text or a file. The service reads the bytes, and the page shows its answer for each row.
+// Adds affiliates or URLs from pasted text or a file. The service parses the bytes, and the page shows the result of each row.
 
 import { append, count, counted, element, put, show, value } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
@@ -18,18 +18,18 @@ const KINDS = {
     hint: "One URL per line, each with http:// or https://. Or paste cells with a first line that names the columns, one of them URL.",
   },
 };
-/** Larger files show how much is sent, in bytes. */
+/** Minimum size of an upload with a progress bar, in bytes. */
 const LARGE = 1_000_000;
-const DATES = [["", "the file shows it"], ["dmy", "the day is first"], ["mdy", "the month is first"], ["ymd", "the year is first"]];
+const DATES = [["", "detect from the file"], ["dmy", "day first"], ["mdy", "month first"], ["ymd", "year first"]];
 const ENCODINGS = [["", "UTF-8 or UTF-16"], ["windows-1252", "Windows-1252 (Excel on Windows)"], ["macintosh", "Mac Roman (Excel on a Mac)"]];
 
-/** The URLs of a text without a line of column names, with the numbers of their lines; null if the text has other lines. */
+/** Returns the URLs in a text with their line numbers, or null if its first line is not a URL. */
 function plainUrls(text) {
   const lines = text.split(/\r\n|\r|\n/).map((line, index) => ({ row: index + 1, url: line.trim() })).filter(({ url }) => url !== "");
   return lines.length > 0 && /^https?:\/\//i.test(lines[0].url) ? lines : null;
 }
 
-/** The view that adds `affiliates` or `urls`. */
+/** Returns the view that adds `affiliates` or `urls`. */
 export function addingView(section) {
   const { title, name, one, many, id, hint } = KINDS[section];
   return ({ signal }) => {
@@ -55,7 +55,7 @@ export function addingView(section) {
     const choose = () => {
       input.disabled = file.files.length > 0;
       remove.hidden = file.files.length === 0;
-      // The service refuses options that have no effect.
+      // The service rejects options that have no effect.
       encoding.disabled = file.files.length === 0 || isWorkbook();
       sheet.disabled = !isWorkbook();
     };
@@ -67,7 +67,7 @@ export function addingView(section) {
     file.addEventListener("change", choose);
     choose();
 
-    /** The options of the request, and the URLs by their lines if there is no table. */
+    /** Returns the request, and the URLs with their line numbers if the input is a plain list of URLs. */
     const requestOf = (isCheck) => {
       const [chosen] = file.files;
       const urls = section === "urls" && !chosen ? plainUrls(input.value) : null;
@@ -99,7 +99,7 @@ export function addingView(section) {
       const message = rejectionMessage(rejection, again);
       const violations = urls === null ? rejection.violations
         : Object.entries(rejection.errors).map(([path, texts]) => ({ row: urls[/^urls\.(\d+)/.exec(path)?.[1]]?.row, message: texts.join(" ") }));
-      // Without rows, the file itself is refused, and an option may decide how to read it.
+      // Without violations in rows, the file itself was rejected, and a different option can help.
       const links = violations.length > 0 ? [] : showViolations(controls, rejection.errors);
       options.open ||= Object.keys(rejection.errors).some((name) => controls.has(name));
       append(message, links.length > 0 && element("ul", {}, links),
@@ -126,7 +126,7 @@ export function addingView(section) {
       if (body instanceof Blob && body.size > LARGE) {
         request.onSent = (part) => {
           meter.value = part;
-          progress.textContent = part < 1 ? `${count(Math.floor(part * 100))} % of ${count(Math.ceil(body.size / LARGE))} MB sent` : "Sent. The service reads the rows…";
+          progress.textContent = part < 1 ? `${count(Math.floor(part * 100))} % of ${count(Math.ceil(body.size / LARGE))} MB sent` : "Sent. Processing the rows…";
         };
         messages.replaceChildren(element("p", { class: "actions" }, meter, progress));
       }

@@ -1,4 +1,4 @@
-// The form of an affiliate: it changes or creates one.
+// The form that creates or edits an affiliate.
 
 import { capital } from "./badges.js";
 import { alpha2, countries } from "./countries.js";
@@ -11,7 +11,7 @@ import { backLink } from "./visited.js";
 
 /** Fields whose names differ between responses and requests. */
 export const READ_AS = { client_affiliate_id: "client_distributor_id", affiliate_name: "distributor_name", status: "distributor_status" };
-/** Groups of fields. The last group has all fields that no other group names. */
+/** Groups of fields. The last group contains all remaining fields. */
 /** @type {[string, string[] | null][]} */
 export const GROUPS = [
   ["Affiliate", ["affiliate_name", "client_affiliate_id", "status", "start_date", "company_name", "first_name", "last_name", "notes"]],
@@ -31,7 +31,7 @@ function controlsOf(fields) {
   return new Map(fields.map((description) => {
     const { name, label, hint, isRequired } = description;
     const { input, extra } = inputOf(description);
-    // A description that only repeats the label is left out. The service reports a text that is too long.
+    // Omit descriptions that only repeat the label. The service reports text that is too long.
     const isUseful = !(input instanceof HTMLSelectElement) && input.type !== "date" && hint.split(" ").length > 4;
     return [name, { ...field(name, label, input, { hint: isUseful ? hint : null, isRequired, extra }), isRequired }];
   }));
@@ -45,7 +45,7 @@ function fieldsets(controls) {
   });
 }
 
-/** The values of a record as the form shows them, by name. */
+/** Returns the values of a record as the form shows them, by name. */
 function valuesOf(record, controls) {
   return new Map([...controls.keys()].map((name) => {
     const stored = record?.[READ_AS[name] ?? name] ?? null;
@@ -54,8 +54,8 @@ function valuesOf(record, controls) {
 }
 
 /**
- * The form with these fields. `save` receives what was changed, `reread` returns the current record after somebody else has changed it, and
- * `cancel`, if given, is called by a button.
+ * Returns a form with these fields. `save` receives the changed values. `reread` returns the current record after somebody else has changed
+ * it. With `cancel`, the form has a button that calls it.
  */
 export function affiliateForm({ fields, title, record, signal, save, reread = null, cancel = null }) {
   const controls = controlsOf(fields);
@@ -64,12 +64,12 @@ export function affiliateForm({ fields, title, record, signal, save, reread = nu
   const typed = () => new Map([...controls].map(([name, { input }]) => [name, input.value]));
   const set = (values) => {
     for (const [name, { input }] of controls) input.value = values.get(name) ?? "";
-    // A control can show a text differently, such as without its line ends. Only typed text counts as a change.
+    // Controls can alter a text, such as by removing line breaks. Only typed text counts as a change.
     saved = typed();
   };
   const changes = () => [...controls].filter(([name, { input }]) => input.value !== saved.get(name));
 
-  /** Shows the changes of another person, and keeps what was typed. */
+  /** Shows the other person's changes, and keeps the user's input. */
   async function showConflict() {
     const [before, mine] = [saved, changes().map(([name, { input }]) => [name, input.value])];
     set(valuesOf(await reread(), controls));
@@ -87,7 +87,7 @@ export function affiliateForm({ fields, title, record, signal, save, reread = nu
   const submit = async () => {
     removeDone();
     const body = {};
-    // An empty text clears a field. The service rejects it for required fields.
+    // An empty text clears an optional field. The service rejects it in a required field.
     for (const [name, { input }] of changes()) body[name] = input.value === "" && !controls.get(name).isRequired ? null : input.value;
     if (record && Object.keys(body).length === 0) {
       put(messages, doneMessage("Nothing has changed."));

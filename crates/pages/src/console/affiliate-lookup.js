@@ -1,5 +1,5 @@
-// Affiliates by name. URLs and cases name their affiliate, and the lists filter by its ID in the service: a link from one to the other
-// looks the name up.
+// Looks up affiliates by name. URLs and cases contain the affiliate's name, but lists filter by its ID, so links between them look up the
+// name.
 
 import { element, show, table, value } from "./elements.js";
 import { badge } from "./badges.js";
@@ -16,18 +16,21 @@ export async function searchAffiliates(text, signal, limit = LIMIT) {
   return body.data;
 }
 
-/** The address of a record's affiliate, or of its `urls` or `cases`. URLs and the overview name the affiliate, but do not have its ID. */
+/**
+ * Returns the address of a record's affiliate, or of the affiliate's `urls` or `cases`. URLs and overview entries contain only the name of
+ * the affiliate.
+ */
 export function affiliateAddress({ distributor_id: id, affiliate_name: name }, to) {
   if (id) return to ? `#/${to}?distributor_id=${id}` : `#/affiliates/${id}`;
   return `#/affiliates/named?${new URLSearchParams(to ? { name, to } : { name })}`;
 }
 
-/** The name of a record's affiliate, as a link to it. */
+/** Returns the name of a record's affiliate as a link. */
 export function affiliateLink(record) {
   return record.affiliate_name ? element("a", { href: affiliateAddress(record) }, value(record.affiliate_name)) : value(null);
 }
 
-/** A table of affiliates that were found. */
+/** Returns a table of affiliates. */
 export function affiliateTable(records) {
   return table("Affiliates", ["ID", "Name", "Your affiliate ID", "Status"], records.map((record) => [
     element("a", { href: `#/affiliates/${record.id}` }, record.id), element("a", { href: `#/affiliates/${record.id}` }, value(record.distributor_name)),
@@ -35,7 +38,7 @@ export function affiliateTable(records) {
   ]), { href: (index) => `#/affiliates/${records[index].id}` });
 }
 
-/** The view that continues to the affiliate with a name. */
+/** Redirects to the affiliate with this exact name, or shows similar names. */
 export async function namedAffiliateView({ query, signal }) {
   const name = query.get("name") ?? "";
   const found = name === "" ? [] : await searchAffiliates(name, signal);
@@ -50,7 +53,7 @@ export async function namedAffiliateView({ query, signal }) {
     element("p", {}, element("a", { href: "#/affiliates" }, "All affiliates")));
 }
 
-/** Lets users type a name in a field for the ID of an affiliate: the console looks it up and offers the affiliates that it finds. */
+/** Suggests affiliates while the user types a name in a field for an affiliate ID. */
 export function pickAffiliate(input, signal) {
   const list = element("datalist", { id: `${input.id}-choices` });
   const known = new Map();
@@ -77,7 +80,7 @@ export function pickAffiliate(input, signal) {
 }
 
 /**
- * Returns the ID for a typed text: the number itself, or the ID of the only affiliate with this name. Otherwise returns a sentence in
+ * Returns the affiliate ID for a typed text, which is a number or matches exactly one affiliate. Otherwise returns an error message in
  * `violation`.
  */
 export async function typedAffiliate(text, signal) {

@@ -1,4 +1,4 @@
-// One affiliate: a record to read, and a form to change it.
+// The page of one affiliate, with a form to edit it.
 
 import { activity } from "./activity.js";
 import { affiliateForm, GROUPS, READ_AS } from "./affiliate-form.js";
@@ -13,7 +13,7 @@ import { related } from "./related.js";
 import { call } from "./requests.js";
 import { backLink } from "./visited.js";
 
-/** The fields of an affiliate, to read. */
+/** Returns the read-only fields of an affiliate. */
 function fieldsToRead(fields, record) {
   const content = (name) => record[READ_AS[name] ?? name] ?? null;
   const shown = (name) => {
@@ -23,19 +23,19 @@ function fieldsToRead(fields, record) {
   return recordGroups(GROUPS.map(([title, names]) => [title, names ?? (() => true)]), fields, content, shown);
 }
 
-/** Reads an affiliate. Returns it with its tag. */
+/** Reads an affiliate and its tag. */
 async function read(id, signal) {
   const { body, tag } = await call("GET", `api/affiliates/${id}`, { signal });
   return { record: body.data, tag };
 }
 
-/** The view of one affiliate. */
+/** Returns the view of one affiliate. */
 export function affiliateView(id) {
   return async ({ signal }) => {
     const fields = await affiliateFields();
     let form = null;
     const render = async (message) => {
-      // The tag of the shown affiliate protects later changes by others.
+      // The tag of the shown version keeps the form from overwriting later changes by others.
       let { record, tag } = await read(id, signal);
       form = null;
       let isCurrent = true;

@@ -1,4 +1,4 @@
-// Sets the status of several affiliates that are chosen in the list.
+// Sets the status of the affiliates selected in the list.
 
 import { capital } from "./badges.js";
 import { changeEach } from "./careful.js";
@@ -11,7 +11,7 @@ import { selection } from "./selection.js";
 
 const STATUSES = ["active", "inactive", "probation", "suspended", "terminated", "forgotten"].map((name) => [name, capital(name)]);
 
-/** The selection of the list, with a bar that sets a status. `filters` returns the query of the filters, and `reload` reads the list again. */
+/** Returns the list selection with a bar that sets a status. `filters` returns the current filters, and `reload` reloads the list. */
 export function statusBar({ signal, filters, reload }) {
   let isSaving = false;
   const status = select([["", "Status…"], ...STATUSES]);
@@ -50,7 +50,7 @@ export function statusBar({ signal, filters, reload }) {
         },
       });
       for (const { id } of done) chosen.delete(id);
-      // The next attempt is about the current affiliates.
+      // The next attempt compares with the current records.
       for (const { id, before } of failed) if (before !== null) chosen.set(id, before);
       await reload();
       affiliates.put(element("div", { class: `message ${failed.length > 0 ? "error" : "done"}`, role: "status" },

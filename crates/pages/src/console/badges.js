@@ -1,4 +1,4 @@
-// Statuses and risk levels as badges: the word, with a color that supports it.
+// Shows statuses and risk levels as colored badges. The text alone carries the meaning.
 
 import { element, value } from "./elements.js";
 
@@ -12,17 +12,17 @@ const TONE = new Map(Object.entries(TONES).flatMap(([tone, names]) => names.map(
 const FIELDS = new Set(["risk_level", "case_status", "sub_status", "notice_status", "incident_status", "transcription_status",
   "distributor_status", "status"]);
 
-/** A name with a capital, as all names of vocabularies are written. */
+/** Capitalizes the first letter, like the names in vocabularies. */
 export function capital(text) {
   return text[0].toUpperCase() + text.slice(1);
 }
 
-/** Whether a field is shown as a badge. */
+/** Returns whether a field is shown as a badge. */
 export function isBadge(name) {
   return FIELDS.has(name);
 }
 
-/** A badge. Names that a company added are gray. Without a value, a dash. */
+/** Returns a badge, which is gray for custom names, or a dash if there is no value. */
 export function badge(text) {
   if (text === null || text === undefined || text === "") return value(null);
   return element("span", { class: `badge ${TONE.get(text) ?? "plain"}` }, element("bdi", {}, capital(text)));

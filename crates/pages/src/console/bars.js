@@ -1,9 +1,9 @@
-// Bars: a table whose numbers are drawn, so everybody can read it.
+// Accessible bar charts: tables with a drawn bar in each row.
 
 import { count, element, svg } from "./elements.js";
 
 /**
- * A section with a bar for each name and number. `href` returns the address of a name, or null.
+ * Returns a section with a bar for each entry. `href` returns the link for a name, or null.
  * @param {string} title
  * @param {string} unit
  * @param {[string, number][]} entries

@@ -1,4 +1,4 @@
-// Changes of several records. A record that somebody else has changed since the list showed it is left out and named.
+// Bulk changes. Records that somebody else has changed since the list showed them are skipped and reported.
 
 import { sentence } from "./rejections.js";
 import { call, patiently, Rejection } from "./requests.js";
@@ -28,7 +28,7 @@ async function change({ id, seen, tag: known, body }, { section, method, isSame,
         return { id, before, tag: after, why: null };
       } catch (error) {
         if (error.status !== 412) throw error;
-        // A crawler or another program may have changed other fields, so the record is compared again.
+        // A crawler or another program can have changed other fields, so read and compare the record again.
         if (known !== undefined) break;
       }
     }
@@ -40,9 +40,9 @@ async function change({ id, seen, tag: known, body }, { section, method, isSame,
 }
 
 /**
- * Changes records one by one. Each item has an `id`, the `body` to send, and either `seen`, the record as the list showed it, or the `tag`
- * that it must still have. `isSame` compares a record with what was seen. Returns the results `done` and `failed`: the record `before` the
- * change, its new `tag`, and `why` it failed.
+ * Changes records individually. An item has an `id`, the `body` to send, and either `seen`, the record as the list showed it, or
+ * the `tag` that it must still have. `isSame` compares a record with `seen`. Returns the results as `done` and `failed`. A result has the
+ * record `before` the change, the new `tag`, and `why` the change failed.
  */
 export async function changeEach(items, { onProgress, ...options }) {
   const waiting = [...items];

@@ -1,4 +1,4 @@
-// Charts of cases, computed from the list of cases. Each is a table whose bars are drawn, so everybody can read it.
+// Case charts, computed from the list of cases.
 
 import { parameters } from "./description.js";
 import { bars } from "./bars.js";
@@ -7,7 +7,7 @@ import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { instant } from "./timestamps.js";
 
-// The newest 5,000 cases.
+// Charts cover the newest 5,000 cases.
 const PAGES = 25;
 const PAGE_SIZE = 200;
 const DAY = 24 * 60 * 60 * 1000;
@@ -15,7 +15,7 @@ const DAY = 24 * 60 * 60 * 1000;
 const AGES = [["up to a week", 7], ["up to 30 days", 30], ["up to 90 days", 90], ["up to a year", 365], ["more than a year", Infinity]];
 const NONE = "none";
 
-/** Numbers by name, in the order of the names given and then by size. */
+/** Counts names. The entries are in the given `order`, or else by descending count. */
 function numbers(names, order = []) {
   const found = new Map(order.map((name) => [name, 0]));
   for (const name of names) found.set(name ?? NONE, (found.get(name ?? NONE) ?? 0) + 1);
@@ -23,7 +23,7 @@ function numbers(names, order = []) {
   return order.length > 0 ? entries : entries.sort(([, one], [, other]) => other - one);
 }
 
-/** Days since a timestamp of the service, `YYYY-MM-DD HH:MM:SS` in UTC. */
+/** Returns the age range of a timestamp, or null without a timestamp. */
 function age(timestamp, now) {
   if (timestamp === null) return null;
   const days = (now - instant(timestamp)) / DAY;
@@ -37,7 +37,7 @@ export async function chartsView({ signal }) {
   const content = element("div", { class: "panels" });
   show("Charts", progress, content);
 
-  // After a rejection, reading continues where it stopped.
+  // After a rejection, "Try again" continues with the failed page.
   const cases = new Map();
   let page = 1;
   let total = 0;
@@ -46,7 +46,7 @@ export async function chartsView({ signal }) {
       progress.textContent = cases.size > 0 ? `Loading: ${count(cases.size)} of ${count(total)} cases…` : "Loading…";
       const query = { per_page: PAGE_SIZE, page, sort_by: "id", sort_dir: "desc" };
       const { body } = await call("GET", "api/cases", { query, signal });
-      // A case that is created during this time moves other cases to the next page.
+      // A case created between two requests moves other cases to the next page, so cases can repeat.
       for (const record of body.data) cases.set(record.case_id, record);
       total = body.meta.total;
       if (page >= body.meta.last_page) break;

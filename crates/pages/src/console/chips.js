@@ -1,8 +1,8 @@
-// The filters that apply, each with a way to remove it.
+// Chips for the active filters, each with a link that removes the filter.
 
 import { element } from "./elements.js";
 
-/** Chips: `filters` have a `text` and an `href`, the address without the filter. Null if there are none. */
+/** Returns chips for the filters, or null if there are none. A filter has a `text` and an `href`, the address without it. */
 export function chips(filters, clearAll) {
   if (filters.length === 0) return null;
   return element("div", { class: "chips" },

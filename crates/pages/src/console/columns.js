@@ -1,10 +1,10 @@
-// Which columns a list shows. The browser keeps the choice for each list: names of columns, and no data of records.
+// The choice of list columns. The browser stores column names for each list, but no record data.
 
 import { element } from "./elements.js";
 
 const KEY = (list) => `compliance-columns-${list}`;
 
-/** Returns the chosen names that exist, or the default names. The first column is always shown, because it opens the record. */
+/** Returns the chosen columns that still exist, or the default columns. The first column opens the record, so it is always shown. */
 export function chosenColumns(list, known, initial) {
   try {
     const kept = JSON.parse(localStorage.getItem(KEY(list)));
@@ -13,7 +13,7 @@ export function chosenColumns(list, known, initial) {
       if (names.length > 1) return names;
     }
   } catch {
-    // Storage is switched off, or holds something else.
+    // Storage is disabled, or contains invalid data.
   }
   return initial;
 }
@@ -23,11 +23,11 @@ function keep(list, names) {
     if (names === null) localStorage.removeItem(KEY(list));
     else localStorage.setItem(KEY(list), JSON.stringify(names));
   } catch {
-    // The choice then applies to this view only.
+    // Without storage, the choice applies only to this view.
   }
 }
 
-/** A control to choose columns: `known` are pairs of name and label. `onChange` receives the chosen names in the order of `known`. */
+/** Returns a column chooser. `known` has pairs of name and label. `onChange` receives the chosen names in the order of `known`. */
 export function columnChooser(list, known, initial, onChange) {
   const names = known.map(([name]) => name);
   const boxes = new Map();

@@ -1,9 +1,9 @@
-// The command palette: everything that the console can show, by name. It opens with Ctrl+K or Cmd+K, or with its button.
+// The command palette, which opens every view of the console by name. Ctrl+K, Cmd+K or its button opens the palette.
 
 import { element } from "./elements.js";
 import { claims, signOut } from "./session.js";
 
-/** Returns the address of a person's open cases, by default the subject's. Null without a person. */
+/** Returns the address of a person's open cases, or null without a person. The default is the signed-in user. */
 export function myCases(person = claims().subject) {
   return person ? `#/cases?${new URLSearchParams({ case_worker: person, open: "yes" })}` : null;
 }
@@ -13,7 +13,7 @@ function go(hash) {
 }
 
 /**
- * The commands: pairs of text and action.
+ * Returns the commands: pairs of text and action.
  * @returns {[string, () => void][]}
  */
 function commands() {
@@ -35,7 +35,7 @@ function commands() {
   ];
 }
 
-/** Returns the commands whose names contain all words of a text, and a search for the text. */
+/** Returns the commands whose names contain all words of a text, and a command that searches for the text. */
 function matching(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = commands().filter(([name]) => words.every((word) => name.toLowerCase().includes(word)));
@@ -45,7 +45,7 @@ function matching(text) {
 
 const key = (name) => element("kbd", {}, name);
 
-/** Opens the palette. When it closes, the focus returns, unless a command opened another view. */
+/** Opens the palette. After it closes, focus returns to where it was, unless a command opened another view. */
 export function openPalette() {
   if (document.querySelector("dialog[open]")) return;
   const input = element("input", { type: "text", role: "combobox", "aria-label": "Command", "aria-expanded": "true", "aria-controls": "commands",
@@ -88,7 +88,7 @@ export function openPalette() {
   });
   const dialog = element("dialog", { class: "palette", "aria-label": "Commands", on: {
     close: () => dialog.remove(),
-    // The dialog has no padding, so a click on the dialog itself is a click outside of its content.
+    // The dialog has no padding, so only clicks outside its content have the dialog itself as their target.
     click: (event) => event.target === dialog && dialog.close(),
   } }, element("div", { class: "palette-body" }, input, list,
     element("p", { class: "hint" }, key("↑"), key("↓"), " choose, ", key("Enter"), " open, ", key("Esc"), " close. Anywhere: ",

@@ -1,12 +1,12 @@
-// Buttons that copy a text of a record.
+// Buttons that copy a value of a record.
 
 import { announce, element } from "./elements.js";
 
 const SHOWN_FOR = 2000;
 
-/** A button that copies a text, or null if the browser does not let pages copy. `what` names the text. */
+/** Returns a button that copies a text, or null if there is no text or no clipboard. `what` names the text. */
 export function copyButton(text, what) {
-  // Pages without TLS have no clipboard, except on the same machine.
+  // Browsers expose the clipboard only over HTTPS or on localhost.
   if (!navigator.clipboard || text === null || text === "") return null;
   const copy = async () => {
     try {

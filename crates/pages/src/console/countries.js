@@ -1,8 +1,8 @@
-// Countries: records have the numeric code of ISO 3166-1, and forms the alpha-2 code. The browser knows both.
+// Countries: records contain ISO 3166-1 numeric codes, and forms use alpha-2 codes. The browser converts between them.
 
 const names = new Intl.DisplayNames(["en"], { type: "region" });
 
-/** The alpha-2 code of a numeric code, or an empty text if there is none. */
+/** Returns the alpha-2 code for a numeric code, or an empty string. */
 export function alpha2(number) {
   if (number === null) return "";
   try {
@@ -16,8 +16,8 @@ export function alpha2(number) {
 const known = new Map();
 
 /**
- * Returns the name of the country with a numeric code, and any other value unchanged. Names are cached, because lists need the same few
- * repeatedly.
+ * Returns the country name for a numeric code, and any other value unchanged. Names are cached, because lists repeat the same few
+ * countries.
  */
 export function countryName(number) {
   if (!known.has(number)) {
@@ -27,7 +27,7 @@ export function countryName(number) {
   return known.get(number);
 }
 
-/** The countries whose alpha-2 codes match a pattern: code and name, by name. */
+/** Returns the countries whose alpha-2 codes match a pattern, as pairs of code and name, sorted by name. */
 export function countries(pattern) {
   const isCode = new RegExp(pattern, "u");
   const codes = new Set(Array.from({ length: 900 }, (_, number) => alpha2(number)).filter((code) => code !== "" && isCode.test(code)));

@@ -1,5 +1,4 @@
-// The description of the interface, which the service serves: the console reads fields, filters and their values from it, so new
-// ones need no change here.
+// The OpenAPI document of the service. The console reads fields, filters and their values from it, so new ones need no change here.
 
 import { call } from "./requests.js";
 
@@ -22,22 +21,22 @@ const LABELS = {
   per_page: "Records per page", client_affiliate_id: "Your affiliate ID", affiliate_id: "Your affiliate ID",
   client_distributor_id: "Your affiliate ID", distributor_id: "Affiliate ID in this service", disabled: "Monitoring", q: "Search",
 };
-/** Values whose words say more than the value. */
+/** Values that are shown in other words. */
 const CHOICES = { disabled: { no: "On", yes: "Off" } };
 
-/** The name of a field as a label: `email_one` is `E-mail 1`. */
+/** Returns the label of a field, such as `E-mail 1` for `email_one`. */
 export function label(name) {
   if (Object.hasOwn(LABELS, name)) return LABELS[name];
   const words = name.split("_").map((word) => WORDS.get(word) ?? word).join(" ").replace("follow up", "follow-up").replace("sub status", "sub-status").replace("sub affiliate", "sub-affiliate");
   return words[0].toUpperCase() + words.slice(1);
 }
 
-/** The words for a value of a field: for `disabled`, `no` is `On`. */
+/** Returns the words for a value of a field, such as `On` for `no` in `disabled`. */
 export function words(name, content) {
   return CHOICES[name]?.[content] ?? content;
 }
 
-/** A message of the service about a field, which it names by its words, with the label of the field's control instead. */
+/** Replaces the field name in a violation message with the field's label. */
 export function inLabels(name, message) {
   const named = `The ${name.replaceAll("_", " ")} field `;
   return message.startsWith(named) ? `${label(name)} ${message.slice(named.length)}` : message;
@@ -46,14 +45,14 @@ export function inLabels(name, message) {
 function resolve(document, schema) {
   if (schema.$ref) return resolve(document, document.components.schemas[schema.$ref.split("/").at(-1)]);
   if (!schema.anyOf) return schema;
-  // The first type is the actual one. The others are null and the empty text.
+  // The first schema is the actual type. The others allow null and the empty string.
   return { ...resolve(document, schema.anyOf[0]), ...schema };
 }
 
-/** The parameters of a list, such as `/api/urls`. */
+/** Returns the query parameters of a list, such as `/api/urls`. */
 export async function parameters(path) {
   const document = await description();
-  // Only whole lists, which programs read, can be limited to changed records.
+  // `changed_after` works only with whole lists, which only programs read.
   const inQuery = document.paths[path].get.parameters.filter((parameter) => parameter.in === "query" && parameter.name !== "changed_after");
   return inQuery.map((parameter) => {
     const schema = resolve(document, parameter.schema);
@@ -72,7 +71,7 @@ export async function parameters(path) {
   });
 }
 
-/** The fields of an affiliate that can be written. */
+/** Returns the writable fields of an affiliate. */
 export async function affiliateFields() {
   const document = await description();
   const { required, properties } = document.components.schemas.AffiliateCreate;
@@ -90,7 +89,7 @@ export async function affiliateFields() {
   });
 }
 
-/** The fields of a record that is read (`ComplianceUrl`, `ComplianceCase`), by name with their descriptions. */
+/** Returns the names and descriptions of a schema's fields, such as `ComplianceUrl` or `ComplianceCase`. */
 export async function recordFields(name) {
   const document = await description();
   return Object.entries(document.components.schemas[name].properties).map(([field, { description: hint }]) => ({ name: field, hint }));

@@ -1,4 +1,4 @@
-// Elements of the page. Data of records becomes text nodes and attributes, never markup.
+// Builds DOM nodes. Record data becomes text nodes and attributes, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -15,7 +15,7 @@ function fill(node, properties, children) {
   return node;
 }
 
-/** Appends texts, numbers, nodes and lists of them; leaves out what is null, undefined or false. */
+/** Appends strings, numbers, nodes and nested lists of them. Skips null, undefined and false. */
 export function append(node, ...children) {
   for (const child of children.flat(Infinity)) {
     if (child === undefined || child === null || child === false) continue;
@@ -24,7 +24,7 @@ export function append(node, ...children) {
 }
 
 /**
- * An element with these attributes; `on` holds listeners by event.
+ * Returns an element with these attributes. `on` contains event listeners by event name.
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
  * @param {Record<string, any>} properties
@@ -35,12 +35,12 @@ export function element(name, properties = {}, ...children) {
   return fill(document.createElement(name), properties, children);
 }
 
-/** The message of an action that has succeeded. */
+/** Returns a success message. */
 export function doneMessage(text) {
   return element("div", { class: "message done", role: "status", tabindex: "-1" }, element("p", {}, text));
 }
 
-/** Shows a message in a box, with the focus and a button that removes it. */
+/** Shows and focuses a message in a box, with a button that dismisses it. */
 export function put(box, message) {
   message.tabIndex = -1;
   message.prepend(element("button", { type: "button", class: "dismiss", "aria-label": "Dismiss this message", on: { click: () => {
@@ -51,17 +51,17 @@ export function put(box, message) {
   message.focus();
 }
 
-/** Removes the messages of earlier actions, because they could contradict the result of the next one. */
+/** Removes earlier success messages, which could contradict the result of the next action. */
 export function removeDone() {
   for (const message of document.querySelectorAll(".message.done")) message.remove();
 }
 
-/** An element of SVG. */
+/** Returns an SVG element. */
 export function svg(name, properties = {}, ...children) {
   return fill(document.createElementNS(SVG, name), properties, children);
 }
 
-/** A text from a record, with its own text direction, because others wrote it. Without a value, a dash. */
+/** Returns a record's text with its own text direction, or a dash if there is no value. */
 export function value(text) {
   if (text === null || text === undefined || text === "") {
     return element("span", { class: "none" }, element("span", { "aria-hidden": "true" }, "–"),
@@ -71,8 +71,8 @@ export function value(text) {
 }
 
 /**
- * Lets a box scroll sideways, with a note, while it has more columns than fit. Only a box that does not scroll keeps its head in sight by
- * style alone, so here the head moves.
+ * Makes a table scroll sideways, and returns a hint for users, while its columns do not fit. A sticky header does not work in a box that
+ * scrolls, so a script moves the header.
  */
 function swipeHint(box) {
   const hint = element("p", { class: "hint swipe", hidden: true }, "Swipe sideways for more columns.");
@@ -91,8 +91,8 @@ function swipeHint(box) {
 }
 
 /**
- * A table that scrolls with the page, below its head. `headings` and cells are nodes or texts. `href` returns the address of a
- * row by its index: a click anywhere in the row opens it, besides the links that it has.
+ * Returns a table with a sticky header. `headings` and cells are nodes or strings. `href` returns the address that a click on a row opens,
+ * by row index. Links in the row keep working.
  * @param {string} caption
  * @param {any[]} headings
  * @param {any[][]} rows
@@ -104,7 +104,7 @@ export function table(caption, headings, rows, { href, className = "" } = {}) {
       index === 0 ? element("th", { scope: "row" }, cell) : element("td", {}, cell)));
     if (href) {
       node.addEventListener("click", (event) => {
-        // A click on selected text, or on an element with its own action, does not open the row.
+        // Clicks that select text, and clicks on interactive elements, do not open the row.
         if (/** @type {Element} */ (event.target).closest("a, button, input, label") || !window.getSelection().isCollapsed) return;
         location.hash = href(number);
       });
@@ -120,20 +120,20 @@ export function table(caption, headings, rows, { href, className = "" } = {}) {
   return element("div", {}, swipeHint(box), box);
 }
 
-/** Has screen readers say this, without moving the focus. */
+/** Makes screen readers announce a text, without moving the focus. */
 export function announce(text) {
   document.getElementById("announcements").textContent = text;
 }
 
-/** The result of an action, and the address of the page that shows it, once. */
+/** A success message, and the address of the page that shows it once. */
 let result = null;
 
-/** Shows that an action has succeeded on the next page, if it has this address. */
+/** Shows a success message on the next page if it has this address. */
 export function tell(hash, text) {
   result = { hash, text };
 }
 
-/** Shows a view whose content has its own `heading`, which gets the focus. */
+/** Shows a view whose content includes its own `heading`, and focuses the heading. */
 export function present(title, heading, ...content) {
   const message = result?.hash === location.hash && doneMessage(result.text);
   result = null;
@@ -145,18 +145,18 @@ export function present(title, heading, ...content) {
   (message || heading).focus({ preventScroll: true });
 }
 
-/** Shows a view: its heading and its content. */
+/** Shows a view with this title as its heading. */
 export function show(title, ...content) {
   const heading = element("h1", { tabindex: "-1" }, title);
   present(title, heading, heading, ...content);
 }
 
-/** A number with separators, such as 12,345. */
+/** Formats a number with separators, such as 12,345. */
 export function count(number) {
   return number.toLocaleString("en");
 }
 
-/** A number of things: `1 case`, `12 cases`. */
+/** Formats a count, such as `1 case` or `12 cases`. */
 export function counted(number, one, many) {
   return `${count(number)} ${number === 1 ? one : many}`;
 }

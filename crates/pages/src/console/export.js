@@ -1,10 +1,10 @@
-// A list as a file for spreadsheets: the service sends the whole list from one moment, with progress and a way to stop.
+// Exports a list as CSV, with progress and a cancel button. The service sends a consistent snapshot of the list.
 
 import { announce, count, counted, element } from "./elements.js";
 import { attempt, rejectionMessage, sentence } from "./rejections.js";
 import { patiently, readText } from "./requests.js";
 
-/** Splits CSV into its records as it arrives: a line end within quotation marks belongs to its cell. */
+/** Splits streamed CSV into records. Line breaks within quotation marks belong to a cell. */
 export function recordSplitter(onRecord) {
   let rest = "";
   let isQuoted = false;
@@ -31,10 +31,7 @@ function save(pieces, name) {
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
-/**
- * The button that writes the file of a list, and the node for its messages. `source()` returns the `query` of the filters, and the `total` if it is
- * known.
- */
+/** Returns the export button of a list, and the node for its messages. `source()` returns the filters as `query`, and the `total` if known. */
 export function exporter(list, source, signal) {
   let running = null;
   const report = element("div", { class: "export" });
@@ -49,10 +46,10 @@ export function exporter(list, source, signal) {
     report.replaceChildren(element("p", { class: "actions" }, meter, text));
     await attempt(own, async () => {
       const { query, total } = source();
-      // The mark at the beginning has spreadsheets read it as UTF-8. Pieces become blobs, which the browser can keep on disk.
+      // The byte order mark makes spreadsheet programs read UTF-8. The pieces are blobs, which the browser can store on disk.
       /** @type {BlobPart[]} */
       const pieces = ["\uFEFF"];
-      // The first record names the columns.
+      // Do not count the header record.
       let written = -1;
       const push = recordSplitter(() => {
         written += 1;

@@ -1,10 +1,10 @@
-// Fields of forms: a label, an input, a hint, and the violations that the service reports for it.
+// Form fields: a label, an input, a hint, and the violations that the service reports.
 
 import { inLabels, label } from "./description.js";
 import { element } from "./elements.js";
 
 /**
- * A field. `input` is its control, with `beside` in the same line; violations are shown below it.
+ * Returns a form field. `beside` is shown on the same line as `input`, and violations are shown below.
  * @param {string} name
  * @param {string} text
  * @param {HTMLElement} input
@@ -30,7 +30,7 @@ export function field(name, text, input, { hint, isRequired, extra, beside } = {
   return { node, input, violate };
 }
 
-/** A list of choices; each is a text or a pair of value and text. */
+/** Returns a `<select>`. A choice is a text, or a pair of value and text. */
 export function select(choices, selected = "") {
   return element("select", {}, choices.map((choice) => {
     const [value, text] = Array.isArray(choice) ? choice : [choice, choice];
@@ -39,7 +39,7 @@ export function select(choices, selected = "") {
 }
 
 /**
- * Shows the violations of a 422 at the fields that they name. Returns links to these fields, and the messages of all other fields.
+ * Shows the violations of a 422 response at their fields. Returns list items with links to these fields, and the messages about other fields.
  * @param {Map<string, {input: HTMLElement, violate: (messages: string[]) => void}>} fields by path
  * @param {Record<string, string[]>} errors
  */

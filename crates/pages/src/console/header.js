@@ -1,4 +1,4 @@
-// The header: sections, search, and the account.
+// The header: sections, search and account.
 
 import { myCases, openPalette } from "./command-palette.js";
 import { element } from "./elements.js";
@@ -8,13 +8,13 @@ import * as session from "./session.js";
 const SECTIONS = [["overview", "Overview"], ["affiliates", "Affiliates"], ["urls", "URLs"], ["cases", "Cases"], ["charts", "Charts"]];
 const PARTS = ["navigation", "finder", "account"];
 
-/** The links of the header: address and text. */
+/** Returns the header links: pairs of address and text. */
 function links() {
   const mine = myCases();
   return SECTIONS.flatMap(([name, text]) => [[`#/${name}`, text], ...(name === "cases" && mine ? [[mine, "My cases"]] : [])]);
 }
 
-/** Marks the link to the current view: the officer's own cases, or the section. */
+/** Highlights the link to the current view: the officer's own cases, or the section. */
 export function showCurrent() {
   const mine = myCases();
   const shown = mine !== null && location.hash === mine ? mine : `#/${location.hash.split(/[/?]/)[1]}`;
@@ -27,7 +27,7 @@ export function showCurrent() {
   }
 }
 
-/** Shows the header of a signed-in user, and the search text, if there is one. */
+/** Shows the header for a signed-in user, with the current search text. */
 export function showHeader(searched) {
   const [navigation, finder, account] = PARTS.map((id) => document.getElementById(id));
   navigation.replaceChildren(element("ul", {}, links().map(([href, text]) => element("li", {}, element("a", { href }, text)))));
@@ -38,7 +38,7 @@ export function showHeader(searched) {
   showCurrent();
 }
 
-/** Shows who is signed in, the company, and the end of the session, which a renewal moves. */
+/** Shows the signed-in person, the company and when the session ends. Called again after each renewal. */
 export function showAccount() {
   const account = document.getElementById("account");
   const { company, expiry, person } = session.claims();
@@ -50,12 +50,12 @@ export function showAccount() {
     element("button", { type: "button", on: { click: () => session.signOut() } }, "Sign out"));
 }
 
-/** Shows the search text; none if it is null. */
+/** Shows the search text. Null clears the field. */
 export function showSearched(text) {
   document.getElementById("finder").querySelector("input").value = text ?? "";
 }
 
-/** Removes from the header what belongs to a user. */
+/** Removes the user's data from the header. */
 export function clearHeader() {
   /** @type {HTMLDialogElement | null} */ (document.querySelector("dialog[open]"))?.close();
   for (const part of PARTS.map((id) => document.getElementById(id))) {

@@ -1,4 +1,4 @@
-// Changes of the parts of a record: the incidents of a case, and the infractions of a URL, that a request changed together with the record.
+// Changes to the incidents of a case or the infractions of a URL that a request made together with a change to the record.
 
 import { element, value } from "./elements.js";
 import { call, Rejection } from "./requests.js";
@@ -9,10 +9,10 @@ const PARTS = {
 };
 const OPERATIONS = { created: "added", deleted: "removed" };
 const MOST = 100;
-/** A transaction writes its changes within this time, in seconds. */
+/** Maximum time between the changes of one transaction, in seconds. */
 const SPAN = 2;
 
-/** A timestamp of the service, some seconds later. */
+/** Adds seconds to a service timestamp. */
 function shifted(text, seconds) {
   return new Date(Date.parse(`${text.replace(" ", "T")}Z`) + seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
 }
@@ -22,7 +22,7 @@ const valueOf = (part, name) => {
   return found?.after ?? found?.before ?? null;
 };
 
-/** The changes of parts that were made with this change of the record; an empty list if they cannot be read. */
+/** Returns the incident or infraction changes made with this change to the record, or an empty list if they cannot be read. */
 export async function partsOf({ resource, id, operation, request_id: request, time }, signal) {
   const kind = PARTS[resource];
   if (!kind || operation !== "updated" || request === null) return [];
@@ -36,13 +36,13 @@ export async function partsOf({ resource, id, operation, request_id: request, ti
   }
 }
 
-/** The type and name of the infraction that a part states. */
+/** Returns the infraction type and name in a part. */
 export function infractionOf(part, names) {
   const [type, name] = ["infraction_type_id", "infraction_name_id"].map((field) => names.name(field, valueOf(part, field)));
   return { infraction_type: type, infraction_name: name };
 }
 
-/** What happened to a part, in words, such as `added the incident URL 12 (Health Claim)`. */
+/** Describes the change of a part, such as `added the incident URL 12 (Health Claim)`. */
 export function partWords(part, names) {
   const { infraction_type: type, infraction_name: name } = infractionOf(part, names);
   const infraction = [type, name].filter((text) => text !== null).join(", ");

@@ -1,4 +1,4 @@
-// Changes in words: names instead of the IDs and codes in the record of changes.
+// Describes changes in words, with names instead of the IDs and codes in the record of changes.
 
 import { countryName } from "./countries.js";
 import { label, words } from "./description.js";
@@ -8,29 +8,29 @@ import { call, Rejection } from "./requests.js";
 import { isTimestamp, timestamp } from "./timestamps.js";
 import { VOCABULARIES, vocabularies } from "./vocabularies.js";
 
-/** Fields that change with every change of a record. */
+/** Fields that every change to a record updates. */
 const INTERNAL = new Set(["etag", "last_updated_date"]);
 const LABELS = { affiliate_id: "Affiliate", case_id: "Case" };
 const CREATED = { case: "opened the case", url: "added the URL" };
-// A longer text is cut.
+// Longer texts are truncated.
 const LONGEST = 200;
 
-/** What an operation other than an update did, in words. */
+/** Describes an operation other than an update. */
 export function operationName({ operation, resource }) {
   return operation === "created" && resource in CREATED ? CREATED[resource] : `${operation} the ${resource === "url" ? "URL" : resource}`;
 }
 
-/** The fields of a change that mean something to a reader. */
+/** Returns the changed fields, without internal fields. */
 export function visibleFields({ fields }) {
   return fields.filter(({ field }) => !INTERNAL.has(field));
 }
 
-/** The label of a field of a change. */
+/** Returns the label of a changed field. */
 export function fieldLabel(field) {
   return LABELS[field] ?? label(field in VOCABULARIES ? field.replace(/_id$/, "") : field);
 }
 
-/** The tags in a text of JSON. */
+/** Parses the JSON text of a tag list. */
 export function tagsOf(text) {
   return text === null ? [] : JSON.parse(text);
 }
@@ -40,15 +40,15 @@ async function affiliateName(id, signal) {
     const { body } = await call("GET", `api/affiliates/${id}`, { signal });
     return body.data.distributor_name;
   } catch (error) {
-    // An affiliate that was erased, or that cannot be read now, has its ID only.
+    // The affiliate was erased or cannot be read now, so the history shows only its ID.
     if (!(error instanceof Rejection)) throw error;
     return null;
   }
 }
 
 /**
- * The names that changes need. `learn` reads the names of these changes, and the changes of their parts. `name` returns the name of a
- * vocabulary's ID, or null. `phrase` returns what happened to a field. `parts` returns the changes of parts that were made with a change.
+ * Returns functions that describe changes. `learn` must first read the names and part changes that `changes` need. `name` returns the name
+ * for a vocabulary ID, or null. `phrase` describes the change of a field. `parts` returns the part changes made with a change.
  */
 export function names(signal) {
   let known = null;
@@ -81,7 +81,7 @@ export function names(signal) {
     return value(text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
   }
 
-  /** What happened to a field, in words, such as `changed Risk level from High to Low`. */
+  /** Describes the change of a field, such as `changed Risk level from High to Low`. */
   function phrase({ operation }, { field, before, after }) {
     const name = fieldLabel(field);
     if (operation !== "updated") return [`${name}: `, shown(field, after ?? before)];
@@ -92,7 +92,7 @@ export function names(signal) {
   return { learn, name, phrase, parts: ({ position }) => parts.get(position) ?? [] };
 }
 
-/** Who made a change. */
+/** Returns the author of a change. */
 export function author({ subject, request_id: request }) {
   if (subject) return value(subject);
   return element("span", { class: "none" }, request === null ? "another program" : "a token without a subject");

@@ -1,4 +1,4 @@
-// The controls of a list's filters, made from the description of its parameters.
+// Filter controls, created from the parameter descriptions of a list.
 
 import { label, words } from "./description.js";
 import { element } from "./elements.js";
@@ -7,17 +7,17 @@ import { field, select } from "./fields.js";
 export const PAGE_SIZE = "20";
 const PAGE_SIZES = ["10", "20", "50", "100", "200"];
 export const OTHER = "other";
-/** Shorter than the descriptions of the parameters, which are for programs. */
+/** Short hints that replace parameter descriptions written for developers. */
 const HINTS = { q: "Names, IDs, e-mail addresses, cities" };
 
-/** The text that shows a value of a parameter. */
+/** Returns the text for a parameter value. */
 export function choiceLabel({ name, names, choices, takesNone }, choice) {
   const shown = (takesNone && choice === "0" ? "none" : names?.[choice]) ?? words(name, choice);
   if (!names && !choices) return shown;
   return /^[a-z_]+$/.test(shown) && shown !== "none" ? label(shown) : shown;
 }
 
-/** The control of a parameter: its field, and reading and setting its value. */
+/** Returns the field of a parameter, with `get` and `set` for its value. */
 export function control(parameter) {
   const { name, names, choices, isDay } = parameter;
   let input;

@@ -1,4 +1,4 @@
-// The lists of affiliates, URLs and cases: every filter that the interface has, sorting, pages, columns, export, and changes of several records.
+// The affiliate, URL and case lists, with every filter of the API, sorting, paging, columns, export and bulk changes.
 
 import { pickAffiliate, typedAffiliate } from "./affiliate-lookup.js";
 import { statusBar } from "./affiliate-status.js";
@@ -19,20 +19,20 @@ import { savedFilters } from "./saved-filters.js";
 import { severalBar } from "./several.js";
 import { VOCABULARIES, vocabularies } from "./vocabularies.js";
 
-/** Parameters that do not filter records. The heads of the columns sort. */
+/** The sort parameters, which column headings set. */
 const SORTING = ["sort_by", "sort_dir"];
 const ARRANGEMENT = new Set([...SORTING, "per_page", "page"]);
-/** The filters that always stand open. */
+/** The filters that are always visible. */
 const USUAL = {
   affiliates: ["q", "status", "country"],
   urls: ["incident_status_id", "distributor_id", "disabled", "discovery_after", "discovery_before"],
   cases: ["open", "case_status_id", "risk_level_id", "overdue", "distributor_id"],
 };
 
-/** Names, which people read from A to Z. */
+/** Columns that sort in ascending order first. */
 const ASCENDING = ["distributor_name"];
 
-/** A parameter with the names of its values: the company's own names, or those of the countries. */
+/** Adds the names of a parameter's values: names from the company's vocabulary, or country names. */
 function named(parameter, vocabulary) {
   if (parameter.name === "country") {
     const names = Object.fromEntries(countries(parameter.pattern));
@@ -42,11 +42,11 @@ function named(parameter, vocabulary) {
   return entries ? { ...parameter, names: Object.fromEntries(entries.map(({ id, name }) => [id, name])) } : parameter;
 }
 
-/** The view of a list: `affiliates`, `urls` or `cases`. */
+/** Returns the list view of `affiliates`, `urls` or `cases`. */
 export function listView(section) {
   const { title, one, many, schema, key, sorts, initial } = LISTS[section];
   return async ({ query: first, signal }) => {
-    // Without the company's own names, the filters have the names that every company has.
+    // If the vocabularies cannot be read, the filters offer only the default names.
     const [described, fields, vocabulary] = await Promise.all([
       parameters(`/api/${section}`), recordFields(schema), vocabularies(signal).catch((error) => {
         if (signal.aborted) throw error;
@@ -102,7 +102,7 @@ export function listView(section) {
       const id = query.get("distributor_id");
       if (!/^[1-9][0-9]{0,15}$/.test(id ?? "")) return;
       const own = asked;
-      // If the name cannot be read, the affiliate is shown by its ID.
+      // If the name cannot be read, the chip keeps showing the ID.
       call("GET", `api/affiliates/${id}`, { signal }).then(({ body }) => own === asked && render(body.data.distributor_name), () => {});
     };
 
@@ -111,7 +111,7 @@ export function listView(section) {
       const { total, per_page: size, current_page: page, last_page: last } = body.meta;
       const start = (page - 1) * size;
       const range = body.data.length > 0 ? `${title} ${count(start + 1)}–${count(start + body.data.length)} of ${count(total)}`
-        : `None of ${counted(total, one, many)} on this page`;
+        : `No ${many} on this page (${count(total)} in total)`;
       const none = filtersOf(query).length > 0 ? `No ${many} match these filters` : `There are no ${many} yet`;
       const summary = element("h2", { tabindex: "-1" }, total === 0 ? none : range);
       const rows = body.data.map((record) => columns.map((name) => [name === key && several.box(record), cell(section, name, record)]));
@@ -142,11 +142,11 @@ export function listView(section) {
       for (const { name } of known) if (query.get(name)) sent[name] = query.get(name);
       announce("Loading…");
       results.setAttribute("aria-busy", "true");
-      // Links of the earlier results would leave out the new filters.
+      // Disable the earlier results, whose links lack the new filters.
       for (const child of /** @type {Iterable<HTMLElement>} */ (results.children)) child.inert = true;
       await attempt(signal, async () => {
         const { body } = await call("GET", `api/${section}`, { query: sent, signal });
-        // The user has requested another page since.
+        // Ignore outdated responses.
         if (own !== asked) return;
         messages.replaceChildren();
         shown = { body, query };
@@ -189,7 +189,7 @@ export function listView(section) {
       others.hidden = !isOpen;
       opener.ariaExpanded = String(isOpen);
     };
-    // Only a choice applies immediately. Typed texts and IDs apply with the button.
+    // Choices apply immediately. Typed text applies with the button.
     const choose = ({ target }) => target instanceof HTMLSelectElement && target.value !== OTHER && apply();
     const form = element("form", { class: "filters", id: "filters", "aria-label": "Filters", novalidate: true, on: { submit: (event) => {
       event.preventDefault();

@@ -1,17 +1,17 @@
-// Long texts, such as transcripts: over the whole width, folded if they are very long, in a box that scrolls.
+// Shows long texts, such as transcripts, at full width in a box that scrolls. Very long texts are collapsed.
 
 import { count, element, value } from "./elements.js";
 
 const LONG = 200;
-/** Longer texts are folded at first. */
+/** Maximum length of a text that is shown expanded. */
 export const VERY_LONG = 4000;
 
-/** Whether a value is too long for a place among other fields. */
+/** Returns whether a value is too long to show among other fields. */
 export function isLong(content) {
   return typeof content === "string" && (content.length > LONG || content.split("\n", 4).length > 3);
 }
 
-/** The text with its name. A folded text becomes part of the page when it is opened. */
+/** Returns the text with its name. A collapsed text is added to the page when the user opens it. */
 export function longText(name, content) {
   const box = element("div", { class: "long-text", role: "region", tabindex: "0", "aria-label": name });
   const fill = () => box.hasChildNodes() || box.append(value(content));

@@ -1,5 +1,4 @@
-// The console: sign-in, sections, and which view an address shows. The address after `#` holds the view and its filters, never
-// the token.
+// The console: sign-in, sections and routing. The URL fragment contains the view and its filters, never the token.
 
 import { addingView } from "./adding.js";
 import { newAffiliateView } from "./affiliate-form.js";
@@ -22,9 +21,9 @@ import { forgetVisited, remember } from "./visited.js";
 
 const ID = /^[1-9][0-9]{0,15}$/;
 
-/** The view that is shown: its path, what aborts its requests, and what it returned. */
+/** The current view: its path, the controller that aborts its requests, the result of its function, and its fragment. */
 let current = { path: null, abort: new AbortController(), view: null, hash: "" };
-/** The token of what is shown. The documentation in the same tab may replace it. */
+/** The token of the current view. The documentation in the same tab can replace it. */
 let shownFor = null;
 
 function parts() {
@@ -32,7 +31,7 @@ function parts() {
   return { path, query: new URLSearchParams(query) };
 }
 
-/** The view of a path: a function of its context. */
+/** Returns the view function of a path, or null. */
 function viewOf(path) {
   const [section, id] = path.split("/");
   switch (path) {
@@ -61,7 +60,7 @@ function viewOf(path) {
   return section === "urls" || section === "cases" ? recordView(section, id) : null;
 }
 
-/** Whether the page may lose what was typed; the user decides if `isAsked`. */
+/** Returns whether unsaved input can be discarded. With `isAsked`, asks the user. */
 function mayLeave(isAsked = true) {
   return !current.view?.hasChanges?.() || (isAsked && confirm("Leave without saving your changes?"));
 }
@@ -108,7 +107,7 @@ async function route() {
   const { signal } = current.abort;
   const view = viewOf(path);
   if (view === null) {
-    show("Not found", element("p", {}, "The console has no page at this address."), element("p", {}, element("a", { href: "#/overview" }, "To the overview")));
+    show("Not found", element("p", {}, "The console has no page at this address."), element("p", {}, element("a", { href: "#/overview" }, "Go to the overview")));
     return;
   }
   const main = document.getElementById("content");
@@ -137,7 +136,7 @@ session.listen({
     leave();
     forgetVisited();
     clearHeader();
-    // A token that has not expired was refused, or another tab has signed out: the officer may want to sign in with another account.
+    // If the token has not expired, the service rejected it or another tab signed out, so offer a sign-in with another account.
     const prompt = account?.expires > Date.now() ? "login" : undefined;
     if (reason !== undefined || account === null) signIn(reason ?? "You have signed out.", { prompt });
     else signOutView(account, signIn);
@@ -152,7 +151,7 @@ session.listen({
 });
 listenToKeys();
 window.addEventListener("hashchange", route);
-// The browser can restore the page as it was when the user left it, with the records of another company.
+// The browser can restore an old page from its cache, with the records of another company.
 window.addEventListener("pageshow", (event) => {
   if (event.persisted && session.token() !== shownFor) location.reload();
 });

@@ -1,14 +1,14 @@
-// Opens a case about a URL or an affiliate.
+// Opens a case for a URL or an affiliate.
 
 import { element, put, tell } from "./elements.js";
 import { random } from "./pkce.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 
-/** A button that opens a case with these fields and incidents, and the node for its messages. */
+/** Returns a button that opens a case with these fields and incidents, and the node for its messages. */
 export function openCase(fields, incidents, signal) {
   const messages = element("div", {});
-  // With this key, pressing the button again after a broken connection opens no second case.
+  // The idempotency key makes it safe to press the button again after a broken connection.
   const request = `console-${random()}`;
   const open = () => attempt(signal, async () => {
     const { body } = await call("POST", "api/cases", { body: { request_id: request, case: fields, incidents }, signal });

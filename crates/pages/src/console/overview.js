@@ -14,21 +14,21 @@ const DAY = 24 * 60 * 60 * 1000;
 const OVERDUE = "#/cases?overdue=yes";
 const COMING = "#/cases?open=yes&sort_by=follow_up_date&sort_dir=asc";
 
-/** A number, as a link to its records, with what to do next: a pair of text and address. */
+/** Returns a card with a number that links to its records, and a link to the next action. */
 function card(title, number, href, hint, [next, address]) {
   return element("li", { class: "card" }, element("span", { class: "card-title" }, title),
     href ? element("a", { class: "card-number", href }, count(number)) : element("span", { class: "card-number" }, count(number)),
     element("span", { class: "hint" }, hint), element("a", { class: "next", href: address }, next));
 }
 
-/** The day some days before today, UTC, as `YYYY-MM-DD`. */
+/** Returns the UTC date `days` days ago, as `YYYY-MM-DD`. */
 function dayBefore(days) {
   return new Date(Date.now() - days * DAY).toISOString().slice(0, 10);
 }
 
 const openCases = (filters) => `#/cases?${new URLSearchParams({ open: "yes", ...filters })}`;
 
-/** The address of the open cases of an age. */
+/** Returns the address of the open cases in an age range. */
 function ageAddress({ from_days: from, to_days: to }) {
   return openCases({ ...(to === null ? {} : { created_after: dayBefore(to) }), ...(from === 0 ? {} : { created_before: dayBefore(from) }) });
 }
@@ -38,7 +38,7 @@ function ageName({ from_days: from, to_days: to }) {
   return from === 0 ? `up to ${to} days` : `${from} to ${to} days`;
 }
 
-/** For how long a follow-up has been due. */
+/** Returns how long a follow-up has been overdue. */
 function late(date, now) {
   const days = Math.floor((now - instant(date)) / DAY);
   return days < 1 ? "since today" : counted(days, "day", "days");
@@ -61,7 +61,7 @@ export async function overviewView({ signal }) {
   const [{ body }, names] = await Promise.all([call("GET", "api/overview", { signal }), vocabularies(signal)]);
   const { cases, urls, infractions, weeks } = body.data;
   const now = Date.now();
-  // The last week ends today, like the figures of new records.
+  // The last week ends today, like the counts of new records.
   const week = weeks.at(-1);
   const [oldest] = cases.overdue_cases;
   const unseen = names.get("url_incident_status").find(({ name }) => name === "New");
@@ -70,7 +70,7 @@ export async function overviewView({ signal }) {
   const risks = cases.by_risk.map(({ risk_level: risk, open }) => [risk, open]);
   show("Overview",
     element("ul", { class: "cards" },
-      card("Open cases", cases.open, openCases({}), "not resolved, rejected or closed", ["Assign the ones without a worker", openCases({ assigned: "no" })]),
+      card("Open cases", cases.open, openCases({}), "not resolved, rejected or closed", ["Assign cases without a worker", openCases({ assigned: "no" })]),
       card("Overdue follow-ups", cases.overdue, OVERDUE, "follow-up date has passed",
         oldest ? [`Work on case ${oldest.case_id}, the oldest`, `#/cases/${oldest.case_id}`] : ["See what comes next", COMING]),
       card("New URLs", urls.new, week && `#/urls?discovery_after=${week.from}`, `in the last 7 days, of ${count(urls.total)} in total`,

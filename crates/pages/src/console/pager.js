@@ -1,8 +1,8 @@
-// Links between pages, and a field for the number of one.
+// Page links and a page number field.
 
 import { count, element } from "./elements.js";
 
-/** Links to the first, previous, next and last page, and the position of the current page. `href` returns the address of a page. */
+/** Returns links to the first, previous, next and last page, and a field for the page number. `href` returns the address of a page. */
 export function pager(current, last, href) {
   const link = (text, page, isUseful) =>
     element("li", {}, isUseful ? element("a", { href: href(page) }, text) : element("span", { class: "none" }, text));

@@ -1,5 +1,5 @@
-// OpenID Connect: an account of the company signs in with the authorization code flow and PKCE. The page is a public client, so the
-// provider's settings hold no secret.
+// Signs in with a company account through OpenID Connect, with the authorization code flow and PKCE. The page is a public client, so the
+// settings contain no client secret.
 
 import { element, show } from "./elements.js";
 import { canChallenge, challenge, random } from "./pkce.js";
@@ -7,18 +7,18 @@ import { call } from "./requests.js";
 import * as session from "./session.js";
 import { SignInError } from "./session.js";
 
-/** The request to the provider, kept until the browser returns. */
+/** Storage key of the request to the provider, kept until the browser returns. */
 const ASKED = "compliance-sign-in";
-/** The channel on which a separate sign-in window passes on the provider's response. */
+/** The channel on which a sign-in window forwards the provider's response. */
 const CHANNEL = "compliance-sign-in";
 const IN_WINDOW = "window.";
 const TIMEOUT = 30_000;
-/** How long a tab waits for the message of another tab that had the lock before it, in milliseconds. */
+/** Time that a tab waits for a message from the previous holder of the lock, in milliseconds. */
 const HANDOVER = 250;
-/** How far the clock of this machine may be behind or ahead, in seconds. */
+/** Maximum clock skew of this machine, in seconds. */
 const SKEW = 300;
 
-/** Remembers the result of a promise, unless it failed. */
+/** Caches the result of an async function, unless it fails. */
 function once(read) {
   let found = null;
   return () => {
@@ -30,14 +30,14 @@ function once(read) {
   };
 }
 
-/** The provider as the service names it, or null. Throws a `Rejection`. */
+/** Returns the provider settings of the service, or null. Throws a `Rejection`. */
 export const provider = once(async () => {
   const { body } = await call("GET", "console/sign-in.json");
   session.readClaims(body);
   return body.openid_connect;
 });
 
-/** Reads JSON of the provider. `form` is sent. */
+/** Requests JSON from the provider. Sends `form` in a POST, if given. */
 async function ask(url, form, keepalive = false) {
   /** @type {RequestInit} */
   const options = { credentials: "omit", redirect: "error", referrerPolicy: "no-referrer", cache: "no-store", keepalive, signal: AbortSignal.timeout(TIMEOUT) };
@@ -50,11 +50,11 @@ async function ask(url, form, keepalive = false) {
 }
 
 function refused(error, description, isFinal = true) {
-  if (!error) return new SignInError("The sign-in provider had an error.", isFinal);
+  if (!error) return new SignInError("The sign-in provider returned an error.", isFinal);
   return new SignInError(`The sign-in provider refused the sign-in: ${description ? `${description} (${error})` : error}`, isFinal);
 }
 
-/** The provider's endpoints (OpenID Connect Discovery 1.0, 4). */
+/** Returns the provider's endpoints (OpenID Connect Discovery 1.0, section 4). */
 const endpoints = once(async () => {
   const { issuer } = await provider();
   const found = await ask(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
@@ -62,11 +62,11 @@ const endpoints = once(async () => {
   return found;
 });
 
-/** The address to which the provider redirects the browser. */
+/** Returns the redirect URI. */
 const home = () => new URL("console", document.baseURI).href;
 
 async function request(state, prompt) {
-  if (!canChallenge()) throw new SignInError("Browsers sign in with an account only over HTTPS. Open the console at an https address.");
+  if (!canChallenge()) throw new SignInError("Signing in with an account requires HTTPS. Open the console at an https address.");
   const [{ client_id: client, scope }, { authorization_endpoint: endpoint }] = await Promise.all([provider(), endpoints()]);
   const asked = { state, nonce: random(), verifier: random(), hash: location.hash };
   const address = new URL(endpoint);
@@ -78,10 +78,10 @@ async function request(state, prompt) {
   return { asked, address: address.href };
 }
 
-/** The window that signs in, and the channel on which it answers. */
+/** The open sign-in window and the channel for its response. */
 let attempt = null;
 
-/** Opens a window, which gets a copy of this tab's `sessionStorage`: by this copy, it knows that the answer is for this sign-in. */
+/** Opens a sign-in window. Its copy of this tab's `sessionStorage` contains the state, so the window can recognize its response. */
 function openWindow(state) {
   sessionStorage.setItem(ASKED, JSON.stringify({ state }));
   const opened = window.open("", "_blank", "popup,width=560,height=720");
@@ -91,14 +91,14 @@ function openWindow(state) {
 }
 
 /**
- * Signs in. The browser leaves this page. With `inWindow`, a separate window signs in, so the page keeps what was typed; only then does
- * this resolve, once there is a session. Throws a `SignInError` or a `Rejection`.
+ * Signs in, which leaves this page. With `inWindow`, a separate window signs in, so the page keeps unsaved input, and the promise resolves
+ * when the session starts. Throws a `SignInError` or a `Rejection`.
  */
 export async function signIn({ inWindow = false, prompt = undefined } = {}) {
   attempt?.channel.close();
   attempt?.opened.close();
   attempt = null;
-  // Browsers open a window only as a direct consequence of a click, so before anything is read.
+  // Browsers block windows that are not opened directly by a click, so open the window before any request.
   const state = (inWindow ? IN_WINDOW : "") + random();
   const opened = inWindow ? openWindow(state) : null;
   let prepared;
@@ -130,7 +130,7 @@ export async function signIn({ inWindow = false, prompt = undefined } = {}) {
   await finish(answer, asked);
 }
 
-/** Takes the provider's response from this page's address, if there is one. Returns whether to show this page. Throws like `signIn`. */
+/** Handles the provider's response in this page's address, if there is one. Returns whether to show this page. Throws like `signIn`. */
 export async function takeAnswer() {
   const answer = new URLSearchParams(location.search);
   const asked = JSON.parse(sessionStorage.getItem(ASKED));
@@ -139,23 +139,23 @@ export async function takeAnswer() {
   if (state === null || !(answer.has("code") || answer.has("error"))) return true;
   const isOurs = state === asked?.state;
   history.replaceState(null, "", location.pathname + (isOurs ? asked.hash ?? "" : location.hash));
-  // Anybody can send a link with an answer, which must not end the session.
+  // Anyone can craft a link with a response, which must not end the session.
   if (!isOurs && session.token() !== null) return true;
   if (isOurs && state.startsWith(IN_WINDOW)) {
     new BroadcastChannel(CHANNEL).postMessage(answer.toString());
-    // A copy of what the other window stores.
+    // This window only has a copy of the opening tab's storage.
     sessionStorage.clear();
     show("Back to the console", element("p", {}, "You can close this window."));
     window.close();
     return false;
   }
   if (!isOurs) throw new SignInError("This sign-in did not start in this tab. Sign in again.");
-  show("Signing in", element("p", {}, "The console completes your sign-in."));
+  show("Signing in", element("p", {}, "Completing your sign-in…"));
   await finish(answer, asked);
   return true;
 }
 
-/** Redeems the code of an answer. */
+/** Redeems the code in a response. */
 async function finish(answer, asked) {
   const [{ issuer, client_id: client }, found] = await Promise.all([provider(), endpoints()]);
   // RFC 9207: the response must come from the provider that received the request.
@@ -172,8 +172,8 @@ async function finish(answer, asked) {
 }
 
 /**
- * Renews the session with its refresh token. A duplicate of this tab has the same refresh token, which a provider accepts only once, so one
- * tab renews and tells the others. Throws like `signIn`.
+ * Renews the session with its refresh token. Duplicated tabs share a refresh token that the provider can accept only once, so one tab renews
+ * the session and notifies the others. Throws like `signIn`.
  */
 export async function renew() {
   const before = session.account();
@@ -185,12 +185,12 @@ export async function renew() {
     if (!isCurrent()) return;
     const [{ client_id: client }, { token_endpoint: endpoint }] = await Promise.all([provider(), endpoints()]);
     const tokens = await ask(endpoint, { grant_type: "refresh_token", refresh_token: before.refreshToken, client_id: client });
-    // Another session may have begun, or this one may have ended.
+    // During the request, the session can have ended, or another one can have started.
     if (isCurrent()) await keep(tokens, null, before);
   });
 }
 
-/** Begins a session with the provider's tokens, or continues the session `before`. */
+/** Starts a session with the provider's tokens, or continues the session `before`. */
 async function keep(tokens, nonce, before) {
   const { token: kind } = await provider();
   const about = tokens.id_token ? await checked(tokens.id_token, nonce) : null;
@@ -212,8 +212,8 @@ async function keep(tokens, nonce, before) {
 }
 
 /**
- * The claims of an ID token (OpenID Connect Core 1.0, 3.1.3.7). It comes from the provider over TLS, so verifying its signature adds
- * nothing. The service verifies the signature of the token that it receives.
+ * Validates an ID token (OpenID Connect Core 1.0, section 3.1.3.7) and returns its claims. The token comes directly from the provider over
+ * TLS, so its signature need not be verified. The service verifies the signature of the token that it receives.
  */
 async function checked(text, nonce) {
   const { issuer, client_id: client } = await provider();
@@ -224,11 +224,11 @@ async function checked(text, nonce) {
   return about;
 }
 
-/** Signs an account out at the provider: the browser leaves this page if the provider has a page for that. Throws like `signIn`. */
+/** Signs out at the provider, which leaves this page if the provider has a sign-out page. Throws like `signIn`. */
 export async function signOut(account) {
   const [{ client_id: client }, found] = await Promise.all([provider(), endpoints()]);
   if (account.refreshToken && found.revocation_endpoint) {
-    // Whether it succeeds or not, the page is left. A response has no body (RFC 7009, 2.2).
+    // Ignore the outcome, because the browser leaves the page. The response has no body (RFC 7009, section 2.2).
     ask(found.revocation_endpoint, { token: account.refreshToken, token_type_hint: "refresh_token", client_id: client }, true).catch(() => {});
   }
   if (!found.end_session_endpoint) return;

@@ -1,22 +1,22 @@
-// The fields of a record in groups, to read: fields with a value, and the others on request.
+// Read-only groups of a record's fields. Empty fields are hidden until the user asks for them.
 
 import { copyButton } from "./copy.js";
 import { element } from "./elements.js";
 import { isLong, longText } from "./long-text.js";
 
-/** Values that people pass on: IDs and web addresses. */
+/** Fields with a copy button: IDs and web addresses. */
 const COPIED = new Set(["id", "case_id", "affiliate_id", "distributor_id", "client_affiliate_id", "url", "landing_page", "replicated_website"]);
 
 const isEmpty = (content) => content === null || content === undefined || content === "" || (Array.isArray(content) && content.length === 0);
 
-/** The fields of a group, by name, in `left`; a group is a list of names or a condition for a name. */
+/** Returns the names in `left` that belong to a group, which is a list of names or a predicate. */
 function chosenNames(names, left) {
   return Array.isArray(names) ? names.filter((name) => left.has(name)) : [...left.keys()].filter(names);
 }
 
 /**
- * A node with the groups, each a pair of title and names. `fields` have `name`, `label` and `hint`; `content` returns the value of a name,
- * and `shown` its node.
+ * Returns a node with the groups, which are pairs of title and names. `fields` have `name`, `label` and `hint`. `content` returns the value
+ * of a field, and `shown` its node.
  */
 export function recordGroups(groups, fields, content, shown) {
   const left = new Map(fields.map((field) => [field.name, field]));

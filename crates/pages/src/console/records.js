@@ -1,4 +1,4 @@
-// One URL or one case: on the left what happened, and on the right its properties, to work on.
+// The page of a URL or a case, with its history on the left and its editable properties on the right.
 
 import { activity } from "./activity.js";
 import { affiliateAddress, affiliateLink } from "./affiliate-lookup.js";
@@ -27,14 +27,14 @@ const KINDS = {
   },
 };
 
-/** The fields beside the form, in groups. The last group has all fields that no other group names. */
+/** Groups of the fields below the form. The last group contains all remaining fields. */
 const DETAILS = [
   ["Details", (name) => isTimestamp(name) || ["domain", "country", "submitter", "case_country", "transcription_status", "video_path"].includes(name)],
   ["Affiliate and contact", () => true],
 ];
-/** The fields of a page's content, if they have a value. */
+/** Fields with the content of a monitored page, shown if they have a value. */
 const CONTENT = ["url", "landing_page", "transcription_text"];
-/** A longer URL is not a heading. */
+/** Maximum length of a URL in a heading. */
 const LONGEST_URL = 500;
 
 function shown(name, record) {
@@ -42,11 +42,11 @@ function shown(name, record) {
   if (name === "distributor_id") return element("a", { href: `#/affiliates/${content}` }, content);
   if (isBadge(name)) return badge(content);
   if (isTimestamp(name)) return timestamp(content);
-  // Addresses are text, not links: nobody should visit a monitored page by accident.
+  // URLs are plain text, so that nobody visits a monitored page by accident.
   return value(content);
 }
 
-/** A cell about something that was found. */
+/** Returns a cell of the table of infractions or incidents. */
 function foundCell(item, name) {
   if (name === "created_date") return timestamp(item[name], { isShort: true });
   if (name !== "content") return value(item[name]);
@@ -54,7 +54,7 @@ function foundCell(item, name) {
   return [element("a", { href: `#/urls/${item.url_id}` }, `URL ${item.url_id}`), " ", value(item.url), " ", copyButton(item.url, `the URL ${item.url_id}`)];
 }
 
-/** The view of one record: `urls` or `cases`, and its ID. */
+/** Returns the view of a record in `urls` or `cases`. */
 export function recordView(section, id) {
   const { schema, resource, kind, key, badges, name, found } = KINDS[section];
   return async ({ signal }) => {
@@ -98,7 +98,7 @@ export function recordView(section, id) {
           element("aside", { "aria-label": "Properties" }, form.properties, groups(DETAILS, (field) => !isContent(field))),
           activity(resource, id, signal, { record, mayLeave, reload: render, note: form.note, editNote: form.editNote })));
       if (!message) return;
-      // The officer goes on where they were.
+      // Keep the scroll position after a save.
       window.scrollTo(0, top);
       form.say(message);
     };

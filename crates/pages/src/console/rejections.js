@@ -1,4 +1,4 @@
-// Rejections in sentences.
+// Describes rejections to users.
 
 import { counted, element } from "./elements.js";
 import { Rejection } from "./requests.js";
@@ -8,7 +8,7 @@ function wait(rejection) {
   return rejection.retryAfter === null ? "Try again later." : `Try again in ${counted(rejection.retryAfter, "second", "seconds")}.`;
 }
 
-/** What a rejection means, in sentences. */
+/** Describes a rejection in sentences. */
 export function sentence(rejection) {
   const unsure = rejection.isWrite ? " The change may have been saved: check the record before you try again." : "";
   switch (rejection.status) {
@@ -39,11 +39,11 @@ export function sentence(rejection) {
     case 504:
       return `The service took too long.${unsure}`;
     default:
-      return `The service had an error (${rejection.status}). Report the request ID to your operator.${unsure}`;
+      return `The service returned an error (${rejection.status}). Report the request ID to your operator.${unsure}`;
   }
 }
 
-/** A button that repeats what was refused, as soon as the service allows it. */
+/** Returns a button that repeats the rejected request, and is disabled until the service allows a retry. */
 function againButton(rejection, again) {
   const button = element("button", { type: "button", on: { click: () => button.ariaDisabled !== "true" && again() } }, "Try again");
   let seconds = Math.min(rejection.retryAfter ?? 0, 3600);
@@ -64,26 +64,26 @@ function againButton(rejection, again) {
   return button;
 }
 
-/** Whether the same request may succeed later. */
+/** Returns whether the same request can succeed later. */
 const passes = ({ status }) => status === 0 || status === 401 || status === 429 || status >= 500;
 
-/** A rejection as a message. `again` repeats the request, where that helps. */
+/** Returns a message about a rejection. `again` repeats the request, if a retry can help. */
 export function rejectionMessage(rejection, again) {
-  // The button counts seconds, which nobody wants to hear: only the sentence is an alert.
+  // Only the sentence is an alert, so screen readers do not announce the countdown of the button.
   return element("div", { class: "message error" },
     element("p", { role: "alert" }, sentence(rejection)),
     rejection.requestId && element("p", { class: "hint" }, "Request ID: ", element("code", {}, rejection.requestId)),
     again && passes(rejection) && element("p", {}, againButton(rejection, again)));
 }
 
-/** Why an attempt to sign in failed, as a sentence. Throws other errors. */
+/** Describes why a sign-in failed. Rethrows other errors. */
 export function failure(error) {
   if (error instanceof SignInError) return error.message;
   if (error instanceof Rejection) return sentence(error);
   throw error;
 }
 
-/** Runs an action of a view. A rejection goes to `onRejection`. */
+/** Runs an action of a view, and passes a rejection to `onRejection`. */
 export async function attempt(signal, action, onRejection) {
   try {
     await action();

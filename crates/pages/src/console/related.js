@@ -1,4 +1,4 @@
-// The newest cases and URLs of an affiliate, with a link to all of them.
+// The newest cases and URLs of an affiliate, with links to all of them.
 
 import { counted, element, table } from "./elements.js";
 import { label } from "./description.js";
@@ -36,7 +36,7 @@ function part(section, id, signal) {
   return element("section", {}, element("h2", {}, title), content);
 }
 
-/** Sections with the cases and URLs of an affiliate, which are filled when they have been read. */
+/** Returns sections with an affiliate's cases and URLs, which load after the page is shown. */
 export function related(id, signal) {
   return element("div", { class: "related" }, part("cases", id, signal), part("urls", id, signal));
 }

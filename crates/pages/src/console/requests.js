@@ -1,21 +1,22 @@
-// Requests to the service: the public operations under `api`, and the description of the interface.
+// Requests to the service: the public operations under `api`, and the OpenAPI document.
 
 import * as session from "./session.js";
 
 const TIMEOUT = 60_000;
-// The service takes at most 10 minutes for the list of all affiliates, unless its operator has changed that.
+// By default, the service spends at most 10 minutes on a whole list.
 const LIST_TIMEOUT = 15 * 60_000;
-/** How often a request is sent while the company's limit is used up or the service is not available. */
+/** Maximum number of attempts while the company is over its limit or the service is unavailable. */
 const PATIENCE = 20;
 
 /**
- * The details of a request that did not succeed. `status` is of HTTP, or 0 if there was no (whole) response, for `cause`. `code` and `message` are of the
- * envelope, `errors` by path and `violations` by row of a 422, `retryAfter` in seconds. `isWrite`: whether records may have changed.
+ * The details of a failed request. `status` is the HTTP status, or 0 without a complete response, and `cause` then says why. `code` and
+ * `message` come from the error envelope, and `errors` (by path) and `violations` (by row) from a 422 response. `retryAfter` is in seconds.
+ * `isWrite` says whether the request can have changed records.
  * @typedef {{status: number, cause?: "network" | "timeout" | "broken" | null, code?: string | null, message?: string | null,
  *   errors?: Record<string, string[]>, violations?: any[], retryAfter?: number | null, requestId?: string, isWrite?: boolean}} Details
  */
 
-/** A request that did not succeed. */
+/** A failed request. */
 export class Rejection extends Error {
   /** @param {Details} details */
   constructor({ status, cause = null, code = null, message = null, errors = {}, violations = [], retryAfter = null, requestId = null, isWrite = false }) {
@@ -31,20 +32,20 @@ export class Rejection extends Error {
   }
 }
 
-/** An ID from this page, so that a request without a response also has one. */
+/** Returns a request ID, so that requests without a response also have one. */
 function newRequestId() {
   const bytes = crypto.getRandomValues(new Uint8Array(8));
   return `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** The error of `fetch` as a rejection; the error of a view that was left stays unchanged. */
+/** Converts an error of `fetch` to a rejection, unless the user has left the view. */
 function asRejection(error, requestId, isWrite, signal) {
   if (error instanceof Rejection || signal?.aborted) return error;
   const cause = error.name === "TimeoutError" ? "timeout" : "network";
   return new Rejection({ status: 0, cause, requestId, isWrite });
 }
 
-/** Sends a request like `fetch`, which does not say how much it has sent. `onSent` receives the part, from 0 to 1. */
+/** Works like `fetch`, but reports upload progress: `onSent` receives the sent part, from 0 to 1. */
 function upload(url, { method, headers, body, signal, onSent }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -61,7 +62,7 @@ function upload(url, { method, headers, body, signal, onSent }) {
   });
 }
 
-/** Sends a request once. With `onSent`, it may take long, and says how much is sent. */
+/** Sends a request once. `onSent` reports upload progress and extends the timeout. */
 async function send(method, path, { query = {}, body, type = "application/json", accept = "application/json", signal, bearer, ifMatch = null, onSent,
   timeout = onSent ? LIST_TIMEOUT : TIMEOUT }) {
   const requestId = newRequestId();
@@ -90,8 +91,8 @@ async function send(method, path, { query = {}, body, type = "application/json",
 }
 
 /**
- * Sends a request, by default with the token of the session. If the service refuses this token, the request waits until the user has signed
- * in again, so no page handles this case. Returns a successful response, or throws a `Rejection`.
+ * Sends a request, by default with the token of the session. If the service rejects this token, waits until the user has signed in again,
+ * and retries. Returns a successful response, or throws a `Rejection`.
  */
 async function open(method, path, options) {
   for (let mayRenew = true; ; mayRenew = false) {
@@ -110,11 +111,11 @@ async function open(method, path, options) {
   }
 }
 
-/** The error in a response. */
+/** Returns the rejection that an error response describes. */
 async function rejectionOf(response, requestId, isWrite) {
   const body = await response.json().catch(() => ({}));
   const after = response.headers.get("Retry-After") ?? "";
-  // Seconds, or a date.
+  // The header contains seconds or a date.
   const seconds = /^\d+$/.test(after) ? Number(after) : Math.max(0, Math.ceil((Date.parse(after) - Date.now()) / 1000));
   return new Rejection({
     status: response.status,
@@ -128,12 +129,12 @@ async function rejectionOf(response, requestId, isWrite) {
   });
 }
 
-/** The tag of a response, or null. A proxy that compresses makes the tag weak, and changes cannot use weak tags. */
+/** Returns the tag of a response, or null. Compressing proxies make tags weak, but `If-Match` needs strong tags. */
 function tagOf(response) {
   return response.headers.get("ETag")?.replace(/^W\//, "") ?? null;
 }
 
-/** Sends a request; returns the status, the JSON and the tag of the response. Throws a `Rejection`. */
+/** Sends a request, and returns the status, JSON body and tag of the response. Throws a `Rejection`. */
 export async function call(method, path, options = {}) {
   const { response, requestId } = await open(method, path, options);
   const isWrite = method !== "GET";
@@ -145,7 +146,7 @@ export async function call(method, path, options = {}) {
   }
 }
 
-/** Reads the text of a response piece by piece. Returns the request ID. Throws a `Rejection`, including if it breaks off. */
+/** Streams the text of a response to `onPiece`. Returns the request ID. Throws a `Rejection`, also if the response breaks off. */
 export async function readText(path, options, onPiece, signal) {
   const { response, requestId } = await open("GET", path, { ...options, signal, timeout: LIST_TIMEOUT });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -171,7 +172,7 @@ export async function readList(path, query, signal) {
   return records;
 }
 
-/** Waits, at most until the signal aborts. */
+/** Waits some seconds, or rejects when the signal aborts. */
 function pause(seconds, signal) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, seconds * 1000);
@@ -182,7 +183,7 @@ function pause(seconds, signal) {
   });
 }
 
-/** Sends a request until it is accepted, with the waits that the service asks for. `onWait` receives the rejection. */
+/** Retries a request after 429 and 503 responses, with the delays that the service asks for. `onWait` receives the rejection. */
 export async function patiently(send, signal, onWait) {
   for (let attempts = 1; ; attempts += 1) {
     try {

@@ -1,16 +1,16 @@
-// The results of the lines or records of a batch.
+// Results of a batch or a bulk change.
 
 import { count, element, table } from "./elements.js";
 
-/** Maximum number of results on a page. Failures come first. */
+/** Maximum number of results in a table. */
 const MOST = 1000;
 
-/** A table of `rows`, each with its cells and whether it `isDone`. */
+/** Returns a table of `rows`, which have `cells` and `isDone`. Long tables are cut, with failures first. */
 export function resultTable(caption, headings, rows) {
   const isCut = rows.length > MOST;
   const shown = isCut ? [...rows.filter(({ isDone }) => !isDone), ...rows.filter(({ isDone }) => isDone)].slice(0, MOST) : rows;
   return [
-    isCut && element("p", {}, `You see ${count(MOST)} of ${count(rows.length)} results, failures first.`),
+    isCut && element("p", {}, `Showing ${count(MOST)} of ${count(rows.length)} results, failures first.`),
     table(caption, headings, shown.map(({ cells }) => cells)),
   ];
 }

@@ -1,4 +1,4 @@
-// Filters of a list that were saved under a name. The browser keeps them for each company.
+// Named filters of a list. The browser stores them for each company.
 
 import { announce, element } from "./elements.js";
 import { claims } from "./session.js";
@@ -6,13 +6,13 @@ import { claims } from "./session.js";
 const KEY = (section) => `compliance-filters-${claims().company}-${section}`;
 const LONGEST = 60;
 
-/** The saved filters: pairs of name and query. */
+/** Returns the saved filters: pairs of name and query. */
 function read(section) {
   try {
     const kept = JSON.parse(localStorage.getItem(KEY(section)));
     return Array.isArray(kept) ? kept.filter((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === "string")) : [];
   } catch {
-    // Storage is switched off, or holds something else.
+    // Storage is disabled, or contains invalid data.
     return [];
   }
 }
@@ -27,14 +27,14 @@ function write(section, pairs) {
   }
 }
 
-/** The filters of the list that is shown, without the page. */
+/** Returns the filters of the current list, without the page number. */
 function current() {
   const query = new URLSearchParams(location.hash.split("?")[1] ?? "");
   query.delete("page");
   return String(query);
 }
 
-/** A menu of a list to choose, save and delete filters; null if the token names no company. `section`: `affiliates`, `urls` or `cases`. */
+/** Returns a menu that applies, saves and deletes filters of `affiliates`, `urls` or `cases`, or null if the token names no company. */
 export function savedFilters(section) {
   if (claims().company === null) return null;
   const list = element("ul", {});

@@ -1,4 +1,4 @@
-// The search from everywhere: records by number, affiliates and URLs by their words. The service compares the words.
+// The global search, which finds records by number, and affiliates and URLs by text.
 
 import { affiliateTable, searchAffiliates } from "./affiliate-lookup.js";
 import { announce, append, counted, element, show, table, value } from "./elements.js";
@@ -8,14 +8,14 @@ import { attempt, rejectionMessage } from "./rejections.js";
 import { call, Rejection } from "./requests.js";
 
 const LIMIT = 50;
-/** A longer URL is cut. */
+/** Maximum length of a shown URL. */
 const LONGEST = 200;
 const SHORTEST_URL = 3;
-/** A number of a record, such as `494`, `#494` or `case 494`. */
+/** Matches a record number, such as `494`, `#494` or `case 494`. */
 const NUMBER = /^(?:(case|url|affiliate)\s*)?#?([1-9][0-9]{0,15})$/i;
 const COLUMNS = ["id", "url", "incident_status", "affiliate_name", "case_id", "discovery_date"];
 
-/** The search field of the header. */
+/** Returns the search form of the header. */
 export function searchForm() {
   const input = element("input", { type: "search", "aria-label": "Search cases, affiliates and URLs", placeholder: "Case number, affiliate or URL",
     autocomplete: "off", spellcheck: "false", maxlength: 256 });
@@ -31,7 +31,7 @@ async function urlsWith(text, signal) {
   return body.data;
 }
 
-/** A record by its number as a link, or null. */
+/** Returns a link to the record with this ID, or null if it does not exist. */
 async function numbered(path, id, signal, shown) {
   try {
     const { body } = await call("GET", `api/${path}/${id}`, { signal });
@@ -42,7 +42,7 @@ async function numbered(path, id, signal, shown) {
   }
 }
 
-/** The records with the number that a text is: a case, a URL, an affiliate. */
+/** Returns links to the case, URL and affiliate with the number in a text. */
 async function recordsNumbered(text, signal) {
   const [, kind, id] = NUMBER.exec(text) ?? [];
   if (!id) return [];
@@ -73,7 +73,7 @@ export async function searchView({ query: first, signal }) {
       const isLong = Array.from(text).length >= SHORTEST_URL;
       const [affiliates, urls, numbers] = await Promise.all([
         text === "" ? [] : searchAffiliates(text, signal, LIMIT), isLong ? urlsWith(text, signal) : [], recordsNumbered(text, signal)]);
-      // The user has searched for another text since.
+      // Ignore outdated responses.
       if (own !== asked) return;
       show(`Results for “${text}”`, results);
       results.replaceChildren();

@@ -1,18 +1,18 @@
-// The records of a list that the user has chosen, and the bar that changes them.
+// The selected records of a list, and the bar that changes them.
 
 import { count, counted, element, put } from "./elements.js";
 
 /**
- * The check boxes and the bar of a list. `key` is the field of a record's ID, and `name` returns what a box is called. `controls` change the
- * chosen records. `matching` reads all records that match the filters: only with it can records be chosen that the page
- * does not show. `chosen` has the records as the list showed them, by ID.
+ * Returns the check boxes and the bar of a list. `key` is the record's ID field, and `name` returns the label of a record's check box.
+ * `controls` change the selected records. `matching` reads all records that match the filters, and lets users select records on other pages.
+ * `chosen` in the result contains the selected records by ID, as the list showed them.
  */
 export function selection({ one, many, key, name, controls, matching = null }) {
   const chosen = new Map();
   const boxes = new Map();
   let page = [];
   let total = 0;
-  /** How often the filters have changed. Records that arrive later can be of earlier filters. */
+  /** Number of filter changes. Records that arrive after a change belong to earlier filters. */
   let changes = 0;
   const choose = (records, isChosen = true) => {
     for (const record of records) if (isChosen) chosen.set(record[key], record); else chosen.delete(record[key]);
@@ -53,17 +53,17 @@ export function selection({ one, many, key, name, controls, matching = null }) {
     node: element("div", {}, messages, bar),
     chosen,
     pageBox,
-    /** Forgets what belongs to the records that the page showed. */
+    /** Clears the selection and its messages. */
     clear,
     /** Shows a message above the bar. */
     put: (message) => put(messages, message),
-    /** The check box of a record. */
+    /** Returns the check box of a record. */
     box: (record) => {
       const box = element("input", { type: "checkbox", "aria-label": `Select ${name(record)}`, on: { change: () => choose([record], box.checked) } });
       boxes.set(record[key], box);
       return box;
     },
-    /** The records on the page, and how many match. A record that the page no longer shows is not chosen. */
+    /** Sets the records on the page and the number of matches. Without `matching`, deselects records that left the page. */
     shown: (records, matches = 0) => {
       page = records;
       total = matches;

@@ -1,4 +1,4 @@
-// The end of a session: it is renewed with the refresh token of an account, or there is a warning before the end.
+// Renews the session with the account's refresh token, or warns the user before it ends.
 
 import { announce, element } from "./elements.js";
 import { renew } from "./provider.js";
@@ -7,13 +7,13 @@ import * as session from "./session.js";
 
 const WARNING = 2 * 60_000;
 const CHECK = 5_000;
-/** The pause after a renewal that failed. */
+/** Time between a failed renewal and the next attempt, in milliseconds. */
 const RETRY = 20_000;
 
-/** Watches the session. `signInAgain` signs in again over the page. Returns a function that checks the session now. */
+/** Watches the session, and returns a function that checks it immediately. `signInAgain` signs in again without leaving the page. */
 export function watchSession(signInAgain) {
   const box = document.getElementById("session-end");
-  /** The token and the state that the box shows. */
+  /** The token and state of the shown warning. */
   let shown = null;
   let retryAt = 0;
   let isRenewing = false;
@@ -48,7 +48,7 @@ export function watchSession(signInAgain) {
     box.hidden = false;
   }
 
-  /** Renews the session. After a rejection, the console does not ask the provider again. */
+  /** Renews the session. After a final rejection, discards the refresh token. */
   async function extend(account) {
     isRenewing = true;
     try {
@@ -74,13 +74,13 @@ export function watchSession(signInAgain) {
     const lifetime = account?.lifetime ?? Infinity;
     if (isRenewing) return;
     if (account?.refreshToken && left() < Math.min(2 * WARNING, lifetime / 2) && Date.now() >= retryAt) await extend(account);
-    // Tokens may last for less than the warning.
+    // The lifetime of a token can be shorter than the warning period.
     if (session.token() !== null && left() < Math.min(WARNING, lifetime / 4)) warn(session.claims().expiry, left() <= 0);
     else hide();
   }
 
   setInterval(check, CHECK);
-  // Timers of a tab in the background, and of a machine that sleeps, are late.
+  // Timers run late in background tabs and on sleeping machines.
   document.addEventListener("visibilitychange", () => document.hidden || check());
   return check;
 }

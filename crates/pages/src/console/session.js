@@ -1,5 +1,5 @@
-// The session of the signed-in user: the token, and what a sign-in provider returned with it. It is kept in `sessionStorage`:
-// only this tab and its duplicates have it, and it is gone when they are closed. Tabs tell each other about new tokens and sign-outs.
+// The session of the signed-in user: the token, and what the sign-in provider returned with it. `sessionStorage` keeps the session until
+// the tab is closed, and only duplicated tabs share it. Tabs notify each other of new tokens and sign-outs.
 
 const KEY = "compliance-token";
 const ACCOUNT = "compliance-account";
@@ -9,14 +9,14 @@ const tabs = new BroadcastChannel("compliance-session");
 let listeners = {};
 let companyClaim = "company_id";
 let personClaim = "sub";
-/** Whether the service has accepted a token of this session, so the page shows records of its company. */
+/** Whether the service has accepted a token of this session. From then on, the page shows records of its company. */
 let isAccepted = false;
-/** The token of a page that stays open with unsaved changes after another tab has signed out. */
+/** The last token, if the page has unsaved changes and another tab has signed out. */
 let locked = null;
-/** The sign-in that refused requests wait for. */
+/** The sign-in that rejected requests wait for. */
 let again = null;
 
-/** Why a sign-in failed, as a sentence. `isFinal`: another attempt would fail as well. */
+/** A failed sign-in. The message is a sentence for the user. `isFinal` says that a retry would fail again. */
 export class SignInError extends Error {
   constructor(message, isFinal = false) {
     super(message);
@@ -24,20 +24,20 @@ export class SignInError extends Error {
   }
 }
 
-/** Sets the claims that name the company and the person: their names, or the names of nested claims, separated by dots. */
+/** Sets the names of the company and person claims. Dots separate the names of nested claims. */
 export function readClaims({ company_claim: company, person_claim: person }) {
   [companyClaim, personClaim] = [company, person];
 }
 
 /**
- * Sets what the page does: `ended(reason, account)` when the session ends, `changed()` when it has another token, `ask(reason, mayRenew)`
- * to sign in again over the page, and `mayLeave(isAsked)`, whether the page may lose what was typed, which can ask the user.
+ * Sets the callbacks of the page. `ended(reason, account)` runs when the session ends, and `changed()` when its token changes.
+ * `ask(reason, mayRenew)` signs in again without leaving the page. `mayLeave(isAsked)` returns whether unsaved input can be discarded.
  */
 export function listen(found) {
   listeners = found;
 }
 
-/** The token, or null. */
+/** Returns the token, or null. */
 export function token() {
   return sessionStorage.getItem(KEY);
 }
@@ -50,9 +50,9 @@ function store(text, account) {
 }
 
 /**
- * Begins a session, or continues it with another token of the same company: the page has records and texts of this company. `account` is
- * what the provider returned: `subject`, `expires` and `lifetime` in milliseconds, `idToken`, and `refreshToken` or null. A pasted token has
- * none. Throws a `SignInError`.
+ * Starts a session, or continues it with another token of the same company, whose records the page shows. `account` is what the provider
+ * returned: `subject`, `expires` and `lifetime` in milliseconds, `idToken`, and `refreshToken` or null. Pasted tokens have no account.
+ * Throws a `SignInError`.
  */
 export function begin(text, account = null) {
   const before = token() ?? locked;
@@ -67,7 +67,7 @@ export function begin(text, account = null) {
   if (before !== null) tabs.postMessage({ before, text, account });
 }
 
-/** What the provider returned with the token, or null: the documentation in the same tab may have replaced the token. */
+/** Returns what the provider returned with the current token, or null. The documentation in the same tab can have replaced the token. */
 export function account() {
   const kept = JSON.parse(sessionStorage.getItem(ACCOUNT));
   return kept !== null && kept.token === token() ? kept : null;
@@ -85,26 +85,25 @@ export function end(reason) {
   listeners.ended(reason, last);
 }
 
-/** Signs out in all tabs, unless the user wants to save changes first. */
+/** Signs out in all tabs, unless the user chooses to keep unsaved changes. */
 export function signOut() {
   if (!listeners.mayLeave(true)) return;
   tabs.postMessage({ isSignedOut: true });
   end();
 }
 
-/** Whether another tab has signed out, but this page has unsaved changes. */
+/** Returns whether another tab has signed out while this page has unsaved changes. */
 export function isLocked() {
   return locked !== null;
 }
 
-/** Notes that the service has accepted the token. */
+/** Records that the service has accepted the token. */
 export function accepted() {
   isAccepted = true;
 }
 
 /**
- * Waits for another token after the service refused `used`. All requests wait for the same sign-in. Throws a `SignInError` if there is no
- * other token.
+ * Waits for another token after the service rejected `used`. All requests wait for the same sign-in. Throws a `SignInError` if it fails.
  */
 export async function refused(used, reason, mayRenew) {
   if (token() !== null && token() !== used) return;
@@ -121,7 +120,7 @@ export async function refused(used, reason, mayRenew) {
 tabs.addEventListener("message", ({ data: { isSignedOut, before, text, account: renewed } }) => {
   if (token() === null) return;
   if (!isSignedOut) {
-    // A duplicate of this tab has renewed the session that both have.
+    // A duplicate of this tab has renewed the shared session.
     if (before === token()) store(text, renewed);
   } else if (listeners.mayLeave(false)) {
     end("You have signed out in another tab.");
@@ -133,7 +132,7 @@ tabs.addEventListener("message", ({ data: { isSignedOut, before, text, account: 
   }
 });
 
-/** The claims of a JSON Web Token, or null. They are not verified. */
+/** Returns the unverified claims of a JSON Web Token, or null. */
 export function decoded(text) {
   try {
     const part = text.split(".")[1].replaceAll("-", "+").replaceAll("_", "/");
@@ -145,7 +144,7 @@ export function decoded(text) {
   }
 }
 
-/** The value of a claim, looked up first by the whole name, because names can be URLs. */
+/** Looks up a claim, first by its whole name, because names can be URLs with dots. */
 function lookUp(found, name) {
   if (typeof found !== "object" || found === null) return undefined;
   if (Object.hasOwn(found, name)) return found[name];
@@ -158,9 +157,9 @@ function lookUp(found, name) {
 }
 
 /**
- * What a token says about itself. It is shown only: the service verifies the token at each request. `subject` names the person in records, or
- * is null. `earlier` is the token's `sub` if it differs. `person` is the name or e-mail address of who is signed in, which the provider's ID
- * token may have, or else the subject.
+ * Returns the claims of a token, for display only. The service verifies the token on every request. `subject` names the person in records,
+ * or is null. `earlier` is the token's `sub` if it differs. `person` is the user's name or e-mail address from the token or the ID token, or
+ * else the subject.
  */
 export function claims(text = token()) {
   const found = decoded(text) ?? {};
@@ -171,7 +170,7 @@ export function claims(text = token()) {
   const company = typeof named === "string" && /^[0-9]+$/.test(named) ? Number(named) : named;
   const of = text === token() ? account() : null;
   const about = decoded(of?.idToken) ?? {};
-  // The clock of this machine may be wrong: a provider says how long its token lasts.
+  // The clock of this machine can be wrong, so prefer the expiry computed from the token's lifetime.
   const expires = of?.expires ?? (Number.isFinite(expiry) ? expiry * 1000 : null);
   return {
     company: Number.isSafeInteger(company) ? company : null,

@@ -1,4 +1,4 @@
-// Sets one field of several cases or URLs that are chosen in a list. The user can undo this.
+// Sets a field of the cases or URLs selected in a list. The user can undo the change.
 
 import { changeEach } from "./careful.js";
 import { append, count, counted, element, value } from "./elements.js";
@@ -11,12 +11,12 @@ import { claims } from "./session.js";
 import { vocabularies } from "./vocabularies.js";
 import { choices, inputOf, SECTIONS, sent } from "./work.js";
 
-/** Fields that can be set for several records. Texts about one record are not among them. */
+/** Fields that cannot be set for several records, because they describe one record. */
 const ALONE = new Set(["note", "tags"]);
-/** Dates that the service sets with other fields of a case, which an undo restores. */
+/** Dates that the service sets together with other case fields. Undo also restores them. */
 const DATES = ["first_action_date", "reviewed_date", "flagged_date", "resolved_date", "closed_date"];
 
-/** The selection of a list of `cases` or `urls`, with a bar that sets a field. `reload` reads the list again. */
+/** Returns the selection of a list of `cases` or `urls`, with a bar that sets a field. `reload` reloads the list. */
 export function severalBar({ section, key, one, many, signal, reload }) {
   let known = null;
   let input = null;
@@ -41,7 +41,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
     } } }, "Me"), field.value === "follow_up_date" && element("span", { class: "hint" }, "UTC"));
   }, refused));
 
-  /** Programs change other fields all the time, such as when a URL was last seen. */
+  /** Compares only the fields that officers change. Programs constantly change others, such as `last_seen`. */
   const isSame = (seen, now) => [...SECTIONS[section].fields, "infractions"].every((name) => JSON.stringify(seen[name]) === JSON.stringify(now[name]));
   const change = (items) => changeEach(items, {
     section, method: "PATCH", isSame, signal,
@@ -56,7 +56,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
     { isDone: false, cells: [element("a", { href: `#/${section}/${id}` }, id), value(why)] })));
 
   let isSaving = false;
-  /** Changes records, reads the list again, and shows what `report` returns for the results. */
+  /** Changes records, reloads the list, and shows what `report` returns for the results. */
   async function run(items, report) {
     if (isSaving) return;
     isSaving = true;
@@ -83,7 +83,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
     ]);
   }
 
-  /** Gives a field of records its earlier value, with the dates that the service had set. */
+  /** Restores the earlier values of a field, and of the dates that the service set with it. */
   async function undo(name, changed) {
     const restored = section === "cases" ? [name, ...DATES] : [name];
     const items = changed.map(({ id, before, tag }) => ({ id, tag, body: Object.fromEntries(restored.map((each) => [each, before[each]])) }));

@@ -1,11 +1,11 @@
-// Keys that work everywhere: `/` for the search field, and Ctrl+K or Cmd+K for the command palette.
+// Global keyboard shortcuts: `/` focuses the search field, and Ctrl+K or Cmd+K opens the command palette.
 
 import { openPalette } from "./command-palette.js";
 import { token } from "./session.js";
 
 const isTyping = (node) => node.closest("input:not([type=checkbox]), textarea, select, [contenteditable]") !== null;
 
-/** Listens to the keys, while somebody is signed in. */
+/** Handles the shortcuts while a user is signed in. */
 export function listenToKeys() {
   document.addEventListener("keydown", (event) => {
     if (token() === null || event.defaultPrevented || event.isComposing || event.altKey) return;

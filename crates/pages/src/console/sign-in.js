@@ -1,4 +1,4 @@
-// The sign-in: with an account of the company, or with a token.
+// Sign-in with a company account or a token.
 
 import { element, show } from "./elements.js";
 import { field } from "./fields.js";
@@ -9,7 +9,7 @@ import * as session from "./session.js";
 
 const problem = (text) => element("div", { class: "message error", role: "alert" }, element("p", {}, text));
 
-/** The form for a token; `done` is called after it. `isOther`: signing in with an account is the main way. */
+/** Returns the token form, which calls `done` after the sign-in. `isOther` says that users normally sign in with an account. */
 function tokenForm(messages, done, isOther) {
   const input = element("input", { type: "password", autocomplete: "off", spellcheck: "false", required: true });
   const token = field("token", "Token", input, { hint: "Your operator gives you a token. This tab keeps it until you sign out or close the tab." });
@@ -18,7 +18,7 @@ function tokenForm(messages, done, isOther) {
     const text = input.value.trim().replace(/^Bearer\s+/i, "");
     token.violate([]);
     messages.replaceChildren();
-    // A header cannot carry these characters.
+    // A header cannot contain other characters.
     if (!/^[!-~]+$/.test(text)) {
       token.violate([text === "" ? "Enter a token." : "This is not a token: a token has no spaces or special characters."]);
       input.focus();
@@ -43,7 +43,7 @@ function tokenForm(messages, done, isOther) {
   } } }, token.node, button);
 }
 
-/** The controls that sign in with an account. `options` are those of the provider's `signIn`. */
+/** Returns the controls for signing in with an account. `options` are passed to `signIn` in `provider.js`. */
 function accountPart(messages, done, options) {
   const button = element("button", { type: "button", class: "primary", on: { click: async () => {
     messages.replaceChildren();
@@ -58,7 +58,7 @@ function accountPart(messages, done, options) {
   return [element("p", {}, button), element("p", { class: "hint" }, "This tab keeps the sign-in until you sign out or close the tab.")];
 }
 
-/** The ways to sign in. `again` is called to try again if the service does not say which there are. */
+/** Returns controls for the available sign-in methods, or an error message whose button calls `again`. */
 async function ways(messages, done, again, options) {
   let offered;
   try {
@@ -72,7 +72,7 @@ async function ways(messages, done, again, options) {
     : [accountPart(messages, done, options), element("details", {}, element("summary", {}, "Use a token instead"), form)];
 }
 
-/** The view to sign in; `reason` says why, and `done` is called after it. */
+/** Shows the sign-in view with a `reason`, and calls `done` after the sign-in. */
 export async function signInView(reason, done, options) {
   const messages = element("div", {}, reason && problem(reason));
   const content = await ways(messages, done, () => signInView(reason, done, options), options);
@@ -80,8 +80,8 @@ export async function signInView(reason, done, options) {
 }
 
 /**
- * Signs in again over the page, which keeps what was typed. Resolves when the session goes on; throws a `SignInError` if the user does not
- * want to.
+ * Signs in again in a dialog over the page, which keeps unsaved input. Resolves when the session continues. Throws a `SignInError` if the
+ * user cancels.
  */
 export async function signInAgain(reason, mayRenew = false) {
   const account = session.account();
@@ -118,7 +118,7 @@ export async function signInAgain(reason, mayRenew = false) {
   });
 }
 
-/** Signs an account out at the provider as well. `signIn` shows the view to sign in. */
+/** Signs out at the provider. `signIn` shows the sign-in view. */
 export async function signOutView(account, signIn) {
   show("Signing out", element("p", {}, "The console signs you out at the sign-in provider."));
   try {
@@ -129,11 +129,11 @@ export async function signOutView(account, signIn) {
   }
 }
 
-/** Continues a sign-in after the response of the provider. Returns whether to show the page. */
+/** Completes a sign-in after the provider's response. Returns whether to show the page. */
 export async function resume(signIn) {
   try {
     const isShown = await takeAnswer();
-    // The header shows the company. If it cannot be read, the views show the error.
+    // The header needs the name of the company claim. If the settings cannot be read, the views show the error.
     await provider().catch(() => {});
     return isShown;
   } catch (error) {

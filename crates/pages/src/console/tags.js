@@ -1,8 +1,8 @@
-// Tags as chips: each with a button that removes it, and a field for the next one.
+// Tags as chips with remove buttons, and a field for the next tag.
 
 import { element, value } from "./elements.js";
 
-/** The control of a list of tags. `set` and `get` take and return the list as a text of JSON; what is typed is its last tag. */
+/** Returns the control of a tag list. `set` and `get` use JSON text. Typed text counts as the last tag. */
 export function tagsControl() {
   const input = element("input", { type: "text", autocomplete: "off", placeholder: "Add a tag", enterkeyhint: "done", on: {
     keydown: (event) => {

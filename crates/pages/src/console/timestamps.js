@@ -1,8 +1,8 @@
-// Timestamps of the service are UTC; the time of the reader's own zone is shown next to them, where it differs.
+// Service timestamps are in UTC. Local time is shown next to them if it differs.
 
 import { element, value } from "./elements.js";
 
-/** The instant of a timestamp of the service, `YYYY-MM-DD HH:MM:SS` in UTC. */
+/** Parses a service timestamp, `YYYY-MM-DD HH:MM:SS` in UTC, and returns milliseconds since the epoch. */
 export function instant(text) {
   return Date.parse(`${text.replace(" ", "T")}Z`);
 }
@@ -10,8 +10,8 @@ export function instant(text) {
 const two = (number) => String(number).padStart(2, "0");
 
 /**
- * The same instant in the time zone of the browser, such as `2026-01-31 14:05 GMT+2`, or null if that is UTC. The short form omits the day
- * if it is the same.
+ * Formats a timestamp in the browser's time zone, such as `2026-01-31 14:05 GMT+2`, or returns null if that is UTC. The short form omits the
+ * day if it is the same.
  */
 function local(text, isShort) {
   const time = new Date(instant(text));
@@ -21,7 +21,7 @@ function local(text, isShort) {
   return `${isShort && text.startsWith(day) ? "" : `${isShort ? day.slice(5) : day} `}${two(time.getHours())}:${two(time.getMinutes())} ${zone}`;
 }
 
-/** A timestamp in UTC, and in local time. In a list, without seconds. A midnight is a day, which is the same in every zone. */
+/** Shows a timestamp in UTC and local time. The short form omits seconds. Midnight is shown as a date without a time zone. */
 export function timestamp(text, { isShort = false } = {}) {
   if (!text) return value(null);
   const [, day] = /^(\d{4}-\d\d-\d\d)(?: 00:00:00)?$/.exec(text) ?? [];
@@ -32,7 +32,7 @@ export function timestamp(text, { isShort = false } = {}) {
     here && element("span", { class: "local" }, here));
 }
 
-/** Whether a field holds a timestamp. `start_date` is a day. */
+/** Returns whether a field contains a timestamp. `start_date` contains a date. */
 export function isTimestamp(name) {
   return (name.endsWith("_date") && name !== "start_date") || name === "last_seen";
 }
@@ -40,7 +40,7 @@ export function isTimestamp(name) {
 /** @type {[string, number, number][]} */
 const UNITS = [["min", 60_000, 60], ["h", 3_600_000, 24], ["d", 86_400_000, 30]];
 
-/** How long ago a timestamp of the service was, such as `2 h ago`; after a month, its day. */
+/** Returns the age of a service timestamp, such as `2 h ago`, or its date after 30 days. */
 export function ago(text, now = Date.now()) {
   const passed = now - instant(text);
   if (passed < UNITS[0][1]) return "just now";
@@ -48,20 +48,20 @@ export function ago(text, now = Date.now()) {
   return unit ? `${Math.floor(passed / unit[1])} ${unit[0]} ago` : text.slice(0, 10);
 }
 
-/** How long ago something was, with its timestamp on request. */
+/** Shows the age of a service timestamp, with the timestamp as a tooltip. */
 export function agoNode(text) {
   return element("time", { datetime: `${text.replace(" ", "T")}Z`, title: `${text} UTC` }, ago(text));
 }
 
-/** The case statuses in which a case has ended. */
+/** The statuses of ended cases. */
 const ENDED = new Set(["Resolved", "Closed", "Rejected", "Invalid", "Duplicate"]);
 
-/** Whether a case has ended. */
+/** Returns whether a case has ended. */
 export function hasEnded({ case_status: status }) {
   return ENDED.has(status);
 }
 
-/** Whether an open case is due: its follow-up date has passed. */
+/** Returns whether the follow-up date of an open case has passed. */
 export function isOverdue(record, now = Date.now()) {
   return Boolean(record.follow_up_date) && !hasEnded(record) && instant(record.follow_up_date) < now;
 }

@@ -1,9 +1,9 @@
-// Weekly numbers as small charts, and as one table.
+// Weekly counts as small charts and a table.
 
 import { count, counted, element, svg, table } from "./elements.js";
 
 const SERIES = [["new_urls", "New URLs"], ["new_infractions", "New infractions"], ["new_cases", "New cases"], ["closed_cases", "Closed cases"]];
-/** The list that has the records of a series, and its filter by day. */
+/** The list with the records of each series, and the prefix of its date filters. */
 const LISTS = {
   new_urls: ["urls", "discovery"], new_infractions: ["urls", "infraction"], new_cases: ["cases", "created"], closed_cases: ["cases", "closed"],
 };
@@ -27,7 +27,7 @@ function chart(name, title, weeks) {
     svg("svg", { class: "trend", viewBox: `0 0 ${weeks.length * STEP - 2} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": summary }, columns));
 }
 
-/** The address of the records of a series in a week. */
+/** Returns the address of a series' records in a week. */
 function address(name, { from }) {
   const [section, filter] = LISTS[name];
   const last = new Date(Date.parse(from) + WEEK).toISOString().slice(0, 10);
@@ -35,23 +35,23 @@ function address(name, { from }) {
 }
 
 /**
- * The URLs of a week's infractions: how many there are, and their address.
+ * Returns the text and address of a link to the URLs with infractions from a week.
  * @returns {[string, string]}
  */
 export function infractionUrls(week) {
-  return [`See ${counted(week.infraction_urls, "URL", "URLs")} with them`, address("new_infractions", week)];
+  return [`See ${counted(week.infraction_urls, "affected URL", "affected URLs")}`, address("new_infractions", week)];
 }
 
-/** The cells of a series in a week. Infractions have no list of their own, so the number of their URLs follows, as a link. */
+/** Returns the cells of a series in a week. Infractions have no list of their own, so a link to their URLs follows. */
 function cells(name, week) {
   const link = (number) => element("span", { class: "number" }, element("a", { href: address(name, week) }, count(number)));
   if (name !== "new_infractions") return [link(week[name])];
   return [element("span", { class: "number" }, count(week[name])), link(week.infraction_urls)];
 }
 
-const headings = ([name, title]) => (name === "new_infractions" ? [title, "Their URLs"] : [title]);
+const headings = ([name, title]) => (name === "new_infractions" ? [title, "Affected URLs"] : [title]);
 
-/** A section with the trends. */
+/** Returns a section with the trends. */
 export function trends(weeks) {
   const rows = weeks.toReversed().map((week) => [week.from, ...SERIES.flatMap(([name]) => cells(name, week))]);
   return element("section", { class: "panel wide" }, element("h2", {}, `Trends over ${weeks.length} weeks`),

@@ -1,4 +1,4 @@
-// Undoes a change with the record of changes: the changed fields get their earlier values.
+// Undoes a change by restoring the earlier values in the record of changes.
 
 import { alpha2 } from "./countries.js";
 import { element, removeDone } from "./elements.js";
@@ -8,13 +8,13 @@ import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { VOCABULARIES } from "./vocabularies.js";
 
-/** What an officer can undo: all changes to a case, and the verdict on a URL. */
+/** The changes that an officer can undo: all changes to a case, and the review of a URL. */
 const KINDS = {
   case: { section: "cases", isOwn: () => true },
   url: { section: "urls", isOwn: (field) => ["incident_status_id", "false_positive", "disabled", "note"].includes(field) },
 };
 
-/** An earlier value in the form that the service takes; undefined if the vocabulary no longer has its name. */
+/** Converts an earlier value to the form that the service accepts. Returns undefined if the vocabulary no longer has the name. */
 function sent(field, before, names) {
   if (field === "tags") return tagsOf(before);
   if (before === null) return null;
@@ -23,7 +23,7 @@ function sent(field, before, names) {
   return field === "affiliate_id" ? Number(before) : before;
 }
 
-/** The fields to send that undo a change, or null if it cannot be undone. */
+/** Returns the fields that undo a change, or null if it cannot be undone. */
 function undoing(kind, change, names) {
   const fields = visibleFields(change).filter(({ field }) => kind.isOwn(field));
   const count = fields.length + (change.resource === "url" ? names.parts(change).length : 0);
@@ -32,7 +32,7 @@ function undoing(kind, change, names) {
   return isPossible ? { fields: new Set(fields.map(({ field }) => field)), body } : null;
 }
 
-/** The infractions of a URL before a review: without added ones, with removed ones. Null if the review changed none. */
+/** Returns a URL's infractions without the ones a review added and with the ones it removed, or null if it changed none. */
 function formerInfractions(record, change, names) {
   const parts = names.parts(change);
   if (change.resource !== "url" || parts.length === 0) return null;
@@ -45,8 +45,8 @@ function formerInfractions(record, change, names) {
 }
 
 /**
- * A button that undoes a change of a record, or null. `later` reads the changes that followed, `put` shows a message, `mayLeave` asks
- * whether the page may lose what was typed, and `reload` shows the record again with a message.
+ * Returns a button that undoes a change, or null if the change cannot be undone. `later` reads the changes that followed, `put` shows a
+ * message, `mayLeave` asks whether to discard unsaved input, and `reload` shows the record again with a message.
  */
 export function undoButton({ resource, id, change, names, later, put, mayLeave, reload, signal }) {
   const kind = KINDS[resource];
@@ -56,7 +56,7 @@ export function undoButton({ resource, id, change, names, later, put, mayLeave, 
   let isRunning = false;
 
   async function run(isSure) {
-    // A later change gives the record another tag.
+    // Read the tag first. A change after this read fails the PATCH with 412.
     const { body, tag } = await call("GET", path, { signal });
     const followed = isSure ? [] : (await later(change.position)).filter(({ fields }) => fields.some(({ field }) => undo.fields.has(field)));
     if (followed.length > 0) {
@@ -78,7 +78,7 @@ export function undoButton({ resource, id, change, names, later, put, mayLeave, 
     isRunning = true;
     removeDone();
     await attempt(signal, () => run(isSure), async (rejection) => {
-      // Somebody else changed the record first. The page shows that change, or it does not matter.
+      // Somebody else changed the record first. Check again whether that change concerns these fields.
       if (rejection.status === 412) await attempt(signal, () => run(false), (again) => put(rejectionMessage(again, null)));
       else put(rejectionMessage(rejection, null));
     });

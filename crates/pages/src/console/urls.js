@@ -1,8 +1,8 @@
-// Monitored URLs as short texts.
+// Shortens monitored URLs.
 
 const LONGEST = 48;
 
-/** The beginning of a URL without its scheme, such as `shop.example/2026/08…`. */
+/** Returns the start of a URL without its scheme, such as `shop.example/2026/08…`. */
 export function shortUrl(url) {
   const text = url.replace(/^https?:\/\/(?:www\.)?/i, "").replace(/\/$/, "");
   const characters = Array.from(text);

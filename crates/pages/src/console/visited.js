@@ -1,4 +1,4 @@
-// The last address of each list with its filters, so that a record links back to the list that it was opened from.
+// Remembers the last address of each list with its filters, so records can link back to it.
 
 import { element } from "./elements.js";
 
@@ -10,12 +10,12 @@ export function remember(hash) {
   if (section in NAMES) last.set(section, hash);
 }
 
-/** Forgets all addresses, such as at the end of a session. */
+/** Forgets all addresses at the end of a session. */
 export function forgetVisited() {
   last.clear();
 }
 
-/** A link back to the list of a section as it was. */
+/** Returns a link back to the last state of a list. */
 export function backLink(section) {
   const hash = last.get(section) ?? `#/${section}`;
   return element("a", { href: hash, class: "back" }, element("span", { "aria-hidden": "true" }, "← "),

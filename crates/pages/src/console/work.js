@@ -1,4 +1,4 @@
-// Work on a case or a URL: a form of the fields that officers change. It shows changes by another person and does not overwrite them.
+// The form with the case or URL fields that officers change. It shows changes by other people, and does not overwrite them.
 
 import { label, words } from "./description.js";
 import { doneMessage, element, put as show, removeDone, value } from "./elements.js";
@@ -10,7 +10,7 @@ import { tagsControl } from "./tags.js";
 import { hasEnded } from "./timestamps.js";
 import { vocabularies } from "./vocabularies.js";
 
-/** Each list: what its records are called, the vocabularies of its fields, and the fields that officers change. */
+/** The texts, field vocabularies and editable fields of each list. */
 export const SECTIONS = {
   cases: {
     title: "Work on this case",
@@ -28,20 +28,20 @@ export const SECTIONS = {
 /** Fields that always have a value. */
 const REQUIRED = ["case_status", "incident_status", "disabled"];
 
-/** The value of a field as its control holds it. */
+/** Returns the value of a field as its control stores it. */
 function held(record, name) {
   if (name === "tags") return JSON.stringify(record.tags);
   return (name === "follow_up_date" ? record[name]?.slice(0, 10) : record[name]) ?? "";
 }
 
-/** The value of a control in the form that the service accepts. */
+/** Converts the value of a control to the form that the service accepts. */
 export function sent(name, typed) {
   if (name === "tags") return JSON.parse(typed);
   if (typed === "") return null;
   return name === "follow_up_date" ? `${typed} 00:00:00` : typed;
 }
 
-/** The names that a field can have, or null. `known` are the vocabularies. */
+/** Returns the choices of a field, or null. `known` contains the vocabularies. */
 export function choices(section, name, known) {
   const { names } = SECTIONS[section];
   if (name in names) return known.get(names[name]).map((entry) => entry.name);
@@ -54,7 +54,7 @@ export function inputOf(name, choices) {
   return element("input", { type: name === "follow_up_date" ? "date" : "text", autocomplete: "off" });
 }
 
-/** The changes of the fields between two states of a record, in words. */
+/** Describes how fields differ between two states of a record. */
 function differences(names, before, after) {
   const shown = (record, name) => value([words(name, record[name]) ?? ""].flat().join(", "));
   return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
@@ -62,8 +62,8 @@ function differences(names, before, after) {
 }
 
 /**
- * The form for a record of `cases` or `urls` with its tag. Its parts are `properties` and the box for the next `note`, which are saved
- * together. `reload` shows the record again, with a message; `changed` takes the record of another person.
+ * Creates the form for a record of `cases` or `urls`. Its parts are the `properties` and the box for the next `note`, which are saved
+ * together. `reload` shows the record again with a message. `changed` receives the record after another person has changed it.
  */
 export async function work(section, id, first, signal, { reload, changed }) {
   const { title, what, fields } = SECTIONS[section];
@@ -87,12 +87,12 @@ export async function work(section, id, first, signal, { reload, changed }) {
   const note = controls.get("note");
   const filled = new Map();
   let isEditing = false;
-  // A control can show a text differently, such as with other line ends. Only typed text counts as a change.
+  // Controls can alter a text, such as its line endings. Only typed text counts as a change.
   const settle = () => {
     for (const [name, { get }] of controls) filled.set(name, get());
   };
   const fill = () => {
-    // The box is for the next note.
+    // Leave the note box empty for the next note.
     for (const [name, { set }] of controls) set(name === "note" && !isEditing ? "" : held(record, name));
     settle();
   };
@@ -100,7 +100,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
   const messages = element("div", {});
   const put = (message) => show(messages, message);
 
-  /** Shows the changes of another person, and keeps what was typed. If only a program has changed the record, calls `again`. */
+  /** Shows the other person's changes, and keeps the user's input. If only a program has changed the record, calls `again`. */
   async function showConflict(again) {
     const { body, tag: newTag } = await call("GET", `api/${section}/${id}`, { signal });
     const list = differences(fields, record, body.data);
@@ -148,7 +148,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
     else put(element("div", { class: "message", role: "status" }, element("p", {}, "Nothing has changed.")));
   };
   const action = (name, done) => element("button", { type: "button", on: { click: () => {
-    // The page is shown again afterwards, without what was typed.
+    // The page then reloads, which would discard unsaved input.
     if (changes().length > 0) put(element("div", { class: "message", role: "status" }, element("p", {}, `Save your changes first. Then press ${name} again.`)));
     else send("POST", `api/cases/${id}/${name.toLowerCase()}`, {}, done);
   } } }, name);
@@ -169,7 +169,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
     note: element("div", { class: "next-note" }, note.node, element("button", { type: "submit", form: form.id }, "Add the note")),
     hasChanges: () => changes().length > 0,
     say: (text) => put(doneMessage(text)),
-    /** Puts the latest note into the box, to change it. */
+    /** Puts the latest note into the box for editing. */
     editNote: () => {
       if (isEditing || note.get() !== "") return;
       isEditing = true;

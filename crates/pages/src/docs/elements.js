@@ -1,6 +1,6 @@
-// Elements are made from texts: nothing that a response holds becomes markup.
+// Builds DOM nodes from text, so response content never becomes markup.
 
-/** An element with attributes, properties and children; texts are also children. */
+/** Returns an element with these attributes and children. Children are nodes or strings. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -11,7 +11,7 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** A button that copies a text; none where the browser does not allow it. */
+/** Returns a button that copies a text, or an empty string if the browser does not allow copying. */
 export function copyButton(text, of) {
   if (!navigator.clipboard) return "";
   const button = element("button", {

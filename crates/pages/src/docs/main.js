@@ -1,12 +1,12 @@
-// What the pages do besides showing text: the navigation on a phone, the search, the filter of operations, links to collapsed
-// parts, samples, the token, and the forms.
+// The interactive parts of the pages: mobile navigation, search, operation filter, links into collapsed sections, samples, token
+// and forms.
 
 import { startSamples } from "./samples.js";
 import { startSearch } from "./search.js";
 import { startToken } from "./token.js";
 import { startForms } from "./try.js";
 
-/** The navigation of a narrow window is closed at first. */
+/** Sets up the navigation menu of narrow windows, which starts closed. */
 function startMenu() {
   const [button, side] = [document.getElementById("menu"), document.getElementById("side")];
   const set = (isOpen) => {
@@ -45,7 +45,7 @@ function startFilter() {
   });
 }
 
-/** Returns the part after `#` in the address, even if it is not valid percent-encoding. */
+/** Returns the decoded URL fragment, or the raw fragment if its percent-encoding is invalid. */
 function named() {
   const name = location.hash.slice(1);
   try {
@@ -55,7 +55,7 @@ function named() {
   }
 }
 
-/** Opens what an address names, and everything around it. */
+/** Scrolls to the element that the URL fragment names, and opens every collapsed section around it. */
 function openTarget() {
   const target = document.getElementById(named());
   if (!target) return;
@@ -63,7 +63,7 @@ function openTarget() {
   target.scrollIntoView();
 }
 
-/** Marks in the navigation the part of the page that is being read. */
+/** Highlights the section being read in the navigation. */
 function startMarks() {
   const links = new Map([...document.querySelectorAll(".contents a")].map((link) => [link.hash.slice(1), link]));
   const targets = [...links.keys()].map((id) => document.getElementById(id)).filter(Boolean);

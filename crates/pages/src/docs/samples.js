@@ -1,13 +1,13 @@
-// Samples of code in several languages: one is shown at a time, the same one everywhere, even after a reload.
+// Code samples in several languages. All samples show the chosen language, even after a reload.
 
 import { copyButton, element } from "./elements.js";
 
 const KEY = "docs-language";
-/** The service in the documents. */
+/** The base URL in the documents. */
 const DOCUMENTED = "http://127.0.0.1:8080";
 let count = 0;
 
-/** Names the service that these pages come from, wherever the documents name theirs. */
+/** Replaces the base URL in the documents with that of the service that serves these pages. */
 function nameService() {
   const own = new URL(`${document.documentElement.dataset.root}.`, location.href).href.replace(/\/$/, "");
   const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
@@ -27,7 +27,7 @@ export function startSamples() {
   select(sessionStorage.getItem(KEY));
 }
 
-/** A list of tabs above the samples of a group. */
+/** Adds tabs above the samples of a group. */
 function tabs(group, samples) {
   const list = element("div", { role: "tablist", "aria-label": "Language" });
   for (const sample of samples) {
@@ -57,7 +57,7 @@ function tabs(group, samples) {
   show(list, list.firstChild.dataset.name);
 }
 
-/** Chooses a language everywhere; the clicked tab keeps its place on the screen. */
+/** Selects a language in all samples, without moving the clicked tab on the screen. */
 function choose(tab) {
   const before = tab.getBoundingClientRect().top;
   sessionStorage.setItem(KEY, tab.dataset.name);

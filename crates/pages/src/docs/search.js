@@ -1,11 +1,11 @@
-// Finds sections of all pages by words in them. The index is made with the pages.
+// Full-text search over the sections of all pages. The build creates the index.
 
 import { element } from "./elements.js";
 
 /** Maximum number of results. */
 const MOST = 12;
 
-/** The sections with all words, those with the words in their headings first. */
+/** Returns the sections that contain all words, with matches in headings first. */
 function matches(sections, words) {
   const has = (text) => words.every((word) => text.toLowerCase().includes(word));
   const found = sections.filter(({ title, heading, text }) => has(`${title} ${heading} ${text}`));
@@ -35,10 +35,10 @@ export function startSearch() {
         message = `${found.length} found`;
       } catch {
         index = undefined;
-        message = "The search is not available.";
+        message = "Search is not available.";
       }
     }
-    // Another text can have been entered while the index was loaded.
+    // The user can have changed the search text while the index was loading.
     if (field.value !== text) return;
     list.replaceChildren(...links);
     count.textContent = message;

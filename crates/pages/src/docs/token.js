@@ -1,14 +1,14 @@
-// The token, in the form of the header. It is kept in `sessionStorage`: only this tab has it. It survives a reload, and is gone
-// when the tab is closed. The console in the same tab uses the same token.
+// The token, and the form for it in the header. `sessionStorage` keeps the token across reloads until the tab is closed. The console in
+// the same tab uses the same token.
 
 const KEY = "compliance-token";
 
-/** The token, or null. */
+/** Returns the token, or null. */
 export function token() {
   return sessionStorage.getItem(KEY);
 }
 
-/** The session as the console reads it, which knows the claim that names the company. */
+/** Returns the claims as the console reads them, with the company claim that the service configures. */
 async function session() {
   const settings = await fetch(new URL("../console/sign-in.json", import.meta.url), { credentials: "omit" });
   const read = await import("../console/session.js");
@@ -16,7 +16,7 @@ async function session() {
   return read.claims();
 }
 
-/** What the token says about itself. It is shown only: the service verifies the token at each request. */
+/** Describes the token's claims for display only. The service verifies the token on every request. */
 async function describe() {
   const { company, expiry } = await session();
   if (expiry === null) return "The token does not look like a JSON Web Token.";
@@ -26,7 +26,7 @@ async function describe() {
   return `Company ${company}, ${isValid ? "until" : "expired at"} ${until}.`;
 }
 
-/** Shows the form, and keeps what is entered. */
+/** Sets up the token form. */
 export function startToken() {
   const box = document.getElementById("token");
   const [summary, form] = [box.querySelector("summary"), box.querySelector("form")];
@@ -38,7 +38,7 @@ export function startToken() {
     summary.textContent = text ? "Token set" : "Set a token";
     state.textContent = "";
     forget.hidden = !text;
-    // The token also works without the files of the console.
+    // The description needs a console file. Without the file, the token still works.
     if (text) describe().then((description) => text === token() && (state.textContent = description), () => {});
   };
   form.addEventListener("submit", (event) => {
@@ -68,7 +68,7 @@ export function startToken() {
   show();
 }
 
-/** Opens the form, for a request that needs a token. */
+/** Opens the token form for a request that needs a token. */
 export function askForToken() {
   document.getElementById("token").open = true;
   scrollTo({ top: scrollY });

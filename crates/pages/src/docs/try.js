@@ -1,9 +1,9 @@
-// The forms that send a request. Responses may be large and never become markup.
+// Forms that send requests. Responses can be large, and never become markup.
 
 import { copyButton, element } from "./elements.js";
 import { askForToken, token } from "./token.js";
 
-/** Maximum length of a response that is read. */
+/** Maximum length of a shown response, in characters. */
 const SHOWN = 200_000;
 
 export function startForms() {
@@ -20,7 +20,7 @@ export function startForms() {
   }
 }
 
-/** Puts the company's first ID into the path, unless the user has typed an ID. Without a record, the example stays. */
+/** Fills in the ID of the company's first record, unless the user has typed an ID. Without records, the example ID stays. */
 async function fillId(box, form) {
   const [, list] = /^\/api\/(affiliates|urls|cases)\/\{id\}/.exec(box.dataset.path) ?? [];
   const field = form.querySelector('[data-in="path"][name="id"]');
@@ -35,16 +35,16 @@ async function fillId(box, form) {
       if (done) return;
       line += value;
     }
-    // The list can be long, so the rest is not read.
+    // Skip the rest of the list, which can be long.
     await reader.cancel();
     const record = JSON.parse(line.split("\n")[0]);
     if (field.value === field.defaultValue) field.value = record.case_id && list === "cases" ? record.case_id : record.id;
   } catch {
-    // The example stays: the form works without the list.
+    // Keep the example ID. The form works without the list.
   }
 }
 
-/** The request that a form describes. */
+/** Returns the request that a form describes. */
 function requestOf(box, form) {
   const { method, path } = box.dataset;
   const headers = {};
@@ -64,7 +64,7 @@ function requestOf(box, form) {
   return { method, headers, body, url: new URL(document.documentElement.dataset.root + text.slice(1), location.href) };
 }
 
-/** The command for the same request. The token is a variable, so that the command can be passed on. */
+/** Returns a curl command for the request. The token is a variable, so users can share the command. */
 function command({ method, headers, body, url }) {
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   const parts = ["curl -i"];
@@ -77,7 +77,7 @@ function command({ method, headers, body, url }) {
   return parts.join(" \\\n  ");
 }
 
-/** The start of a response's text, and whether there is more. */
+/** Reads the start of a response, and returns whether it is the whole response. */
 async function textOf(response) {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
@@ -108,7 +108,7 @@ async function send(box, form) {
     show(result, request, response, text, isWhole, Math.round(performance.now() - began));
     if (response.status === 401 && !token()) askForToken();
   } catch (error) {
-    result.replaceChildren(element("p", { class: "failed" }, `There is no response: ${error.message}.`));
+    result.replaceChildren(element("p", { class: "failed" }, `No response: ${error.message}.`));
   } finally {
     hint.textContent = "";
     button.removeAttribute("aria-disabled");
@@ -121,7 +121,7 @@ function show(result, request, response, text, isWhole, duration) {
     try {
       pretty = JSON.stringify(JSON.parse(text), null, 2);
     } catch {
-      // The response is shown unchanged.
+      // Show invalid JSON unchanged.
     }
   }
   const block = (content, name) =>

@@ -20,7 +20,7 @@ fn utf16(text: &str, unit: fn(u16) -> [u8; 2]) -> Vec<u8> {
 }
 
 #[test]
-fn every_encoding_is_read() {
+fn supported_encodings_are_read() {
     let crlf = with_semicolons().replace('\n', "\r\n");
     for text in [TEXT, &crlf, &crlf.trim_end().replace("\r\n", "\r"), &format!("\u{feff}{crlf}"), crlf.trim_end()] {
         reads(text, options(), &TWO);
@@ -33,7 +33,7 @@ fn every_encoding_is_read() {
     let named = |encoding| Options { encoding: Some(encoding), ..options() };
     let windows = encoding_rs::WINDOWS_1252.encode(&crlf).0.into_owned();
     reads(windows, named(Encoding::Windows1252), &TWO);
-    // Mac Roman, with its line ends.
+    // Mac Roman, with its line endings.
     let mac = with_semicolons().replace('\n', "\r");
     let mac: Vec<u8> = mac
         .chars()
@@ -59,7 +59,7 @@ fn every_encoding_is_read() {
     ] {
         assert_eq!(fails(bytes, options(), expected).option(), Some("encoding"));
     }
-    // A character across the border of two pieces.
+    // A character split across two pieces.
     let mut long = b"client_affiliate_id,affiliate_name\nA-1,".to_vec();
     long.resize((16 << 10) - 1, b'x');
     long.extend("ü\n".as_bytes());
@@ -74,11 +74,11 @@ fn every_encoding_is_read() {
 }
 
 #[test]
-fn bytes_outside_the_encoding_are_rejected() {
-    // MS-DOS: ü is 0x81, ä is 0x84, which Windows-1252 has as another character.
+fn bytes_outside_encoding_are_rejected() {
+    // In MS-DOS, ü is 0x81, which Windows-1252 does not define.
     let dos = b"client_affiliate_id,affiliate_name\nA-1,Bar\nA-2,J\x81rgen\n";
     let named = |encoding| Options { encoding: Some(encoding), ..options() };
-    fails(*dos, named(Encoding::Windows1252), "line 3 has the byte 0x81, which Windows-1252 does not have");
+    fails(*dos, named(Encoding::Windows1252), "line 3 has the byte 0x81, which Windows-1252 does not define");
     let lone = utf16("client_affiliate_id,affiliate_name\n", u16::to_le_bytes);
     fails([lone, vec![0, 0xd8, b'a', 0]].concat(), options(), "line 2 is not UTF-16LE");
     reads(
@@ -92,9 +92,9 @@ fn bytes_outside_the_encoding_are_rejected() {
     );
 }
 
-/// The letters of MS-DOS, as bytes that Windows-1252 has as signs.
+/// MS-DOS letters whose bytes are signs in Windows-1252.
 #[test]
-fn msdos_letters_read_as_windows_1252_are_rejected() {
+fn msdos_letters_decoded_as_windows_1252_are_rejected() {
     let named = || Options { encoding: Some(Encoding::Windows1252), ..options() };
     let file = |name: &[u8]| [b"client_affiliate_id,affiliate_name\nA-1,", name, b"\n"].concat();
     for (name, sign) in [
@@ -127,7 +127,7 @@ fn msdos_letters_read_as_windows_1252_are_rejected() {
 }
 
 #[test]
-fn separators_are_found() {
+fn separators_are_detected() {
     for separator in ["\t", "|", ";"] {
         reads(with_semicolons().replace(';', separator), options(), &TWO);
     }
@@ -163,7 +163,7 @@ fn blank_rows_and_empty_cells_are_ignored() {
 }
 
 #[test]
-fn lines_are_counted_within_quotes() {
+fn line_numbers_count_quoted_line_breaks() {
     let text = "client_affiliate_id,affiliate_name,notes\r\nA-1,\"Ann \"\"A\"\" B\",\"one\ntwo\"\r\n\r\nA-2,Ben,\r\nA-3,,x\r\n";
     reads(
         text,
@@ -176,9 +176,9 @@ fn lines_are_counted_within_quotes() {
     );
 }
 
-/// Different line ends in a file lose no row.
+/// Mixed line endings in a file lose no rows.
 #[test]
-fn line_ends_can_be_mixed() {
+fn mixed_line_endings_are_accepted() {
     let lines =
         [ONE[0], "3 client_affiliate_id=A-2 affiliate_name=Ben", "4 client_affiliate_id=A-3 affiliate_name=Carl"];
     for ends in [["\r", "\r\n", "\n", "\r"], ["\n", "\r", "\r\n", "\n"], ["\r\n", "\n", "\r", "\r\n"]] {
@@ -195,20 +195,20 @@ fn damaged_rows_are_rejected() {
         options(),
         &[
             ONE[0],
-            "3 !  : The row has 1 columns, and the row of headings has 2; is a separator or a quote missing?",
-            "4 !  : The row has 3 columns, and the row of headings has 2",
+            "3 !  : The row has 1 columns, but the heading row has 2; is a separator or a quote missing?",
+            "4 !  : The row has 3 columns, but the heading row has 2",
             "5 client_affiliate_id=A-4 affiliate_name=Carl",
         ],
     );
     let text = "client_affiliate_id,affiliate_name,city,notes\r\nA-1,Ann\r\nA-2,Ben";
-    let lines = [ONE[0], "3 !  : The row has 2 columns, and the row of headings has 4; is the file cut off?"];
+    let lines = [ONE[0], "3 !  : The row has 2 columns, but the heading row has 4; is the file cut off?"];
     reads(text, options(), &lines);
     reads(utf16(text, u16::to_le_bytes), options(), &lines);
     reads(format!("{text},,"), options(), &[ONE[0], "3 client_affiliate_id=A-2 affiliate_name=Ben"]);
 }
 
 #[test]
-fn wrong_quotes_are_errors_of_the_file() {
+fn misplaced_quotes_reject_the_file() {
     let header = "client_affiliate_id,affiliate_name\n";
     fails(
         format!("{header}A-1,Ann\nA-2,\"Ben\nA-3,Carl\n"),
@@ -216,14 +216,14 @@ fn wrong_quotes_are_errors_of_the_file() {
         "the file ends within the quoted cell that begins on line 3",
     );
     for cell in ["\"Ann \"A\" B\"", "\"Ann\" \"Ben\"", "\"Ann\"x"] {
-        fails(format!("{header}A-1,{cell}\n"), options(), "line 2 has a text after the last quote of a cell");
+        fails(format!("{header}A-1,{cell}\n"), options(), "line 2 has text after the closing quote of a cell");
     }
     reads(format!("{header}\"A-1\" ,Ann\n"), options(), &ONE);
     reads(format!("{header}A-1,Ann \"A\" B\n"), options(), &["2 client_affiliate_id=A-1 affiliate_name=Ann \"A\" B"]);
 }
 
 #[test]
-fn quoted_cells_have_any_length() {
+fn quoted_cells_can_span_many_lines() {
     let notes = "x\n".repeat(900);
     let text = format!("client_affiliate_id,affiliate_name,notes\nA-1,Ann,\"{notes}B-1,Evil\"\nA-2,Ben,\n");
     let expected = format!("2 client_affiliate_id=A-1 affiliate_name=Ann notes={notes}B-1,Evil");
@@ -237,7 +237,7 @@ fn quoted_cells_have_any_length() {
 }
 
 #[test]
-fn quotes_after_invisible_characters_are_refused() {
+fn quotes_after_invisible_characters_are_rejected() {
     for before in [" ", "\u{a0}", "\u{200b} "] {
         let text = format!("client_affiliate_id,affiliate_name\nA-1,{before}\"Ann\nA-2,Ben\"\n");
         fails(text, options(), "line 2 has a space or an invisible character before the first quote");
@@ -250,7 +250,7 @@ fn quotes_after_invisible_characters_are_refused() {
 }
 
 #[test]
-fn whole_exports_are_read_exactly() {
+fn full_exports_are_read_exactly() {
     let names = AffiliateInput::names();
     let cells = names.iter().map(|name| match *name {
         "client_affiliate_id" => " A-1 ",
@@ -265,12 +265,15 @@ fn whole_exports_are_read_exactly() {
         options(),
         &["2 client_affiliate_id= A-1  affiliate_name=Ann\u{a0} phone_one=+49 30 1 notes=  #1"],
     );
-    // A spreadsheet damages exports like other files.
+    // A spreadsheet can damage exports like other files.
     let damaged = text.replace("  #1", "#N/A").replace("'+49 30 1", "4.9E+11");
     reads(
         damaged,
         options(),
-        &["2 ! phone_one phone_one: The number 4.9E+11 has lost", "2 ! notes notes: The cell has the error #N/A"],
+        &[
+            "2 ! phone_one phone_one: The number 4.9E+11 has lost",
+            "2 ! notes notes: The cell has the formula error #N/A",
+        ],
     );
     let unescaped = Options { escape: Escape::None, ..options() };
     reads(
@@ -285,13 +288,12 @@ fn whole_exports_are_read_exactly() {
     );
 }
 
-/// A line break without quotes divides a row, and neither part clears fields or becomes a record.
+/// An unquoted line break splits a row. Neither part clears fields or becomes a record.
 #[test]
-fn rows_divided_by_line_breaks_are_rejected() {
+fn rows_split_by_line_breaks_are_rejected() {
     let clears = || Options { empty: Empty::Clears, required: &["client_affiliate_id"], ..options() };
     let header = "client_affiliate_id,affiliate_name,notes,city,zip";
-    let refused =
-        |line: u64, width: u64| format!("{line} !  : The row has {width} columns, and the row of headings has 5");
+    let refused = |line: u64, width: u64| format!("{line} !  : The row has {width} columns, but the heading row has 5");
     let text = format!("{header}\nA-1,Ann,one\ntwo,Ulm,8000\nA-2,Ben,,,\n");
     let (first, second) = (refused(2, 3), refused(3, 3));
     reads(text.as_str(), options(), &[&first, &second, "4 client_affiliate_id=A-2 affiliate_name=Ben"]);
@@ -299,7 +301,7 @@ fn rows_divided_by_line_breaks_are_rejected() {
     reads(text, clears(), &[&first, &second, cleared]);
     let text = format!("{header}\nA-1,Ann,one\ntwo\nthree,Ulm,8000\n");
     reads(text, options(), &[&refused(2, 3), &refused(3, 1), &refused(4, 3)]);
-    // Excel leaves out empty cells at the end of several rows.
+    // Excel omits empty cells at the end of several rows.
     let text = format!("{header}\nA-1,Ann,,Ulm\nA-2,Ben,,Bern\n");
     let lines = [
         "2 client_affiliate_id=A-1 affiliate_name=Ann city=Ulm",
@@ -310,7 +312,7 @@ fn rows_divided_by_line_breaks_are_rejected() {
 }
 
 #[test]
-fn wrong_encodings_are_refused() {
+fn wrong_encodings_are_rejected() {
     let text = "client_affiliate_id,affiliate_name\nA-1,J\u{fc}rgen\n";
     for name in ["windows-1252", "macintosh", "iso-8859-1", "latin1"] {
         let named = Options { encoding: Some(name.parse().unwrap()), ..options() };
@@ -334,7 +336,7 @@ fn wrong_encodings_are_refused() {
 }
 
 #[test]
-fn errors_in_any_language_are_refused() {
+fn formula_errors_in_any_language_are_rejected() {
     for error in [
         "#NV",
         "#WERT!",
@@ -351,20 +353,20 @@ fn errors_in_any_language_are_refused() {
         "########",
     ] {
         let text = format!("client_affiliate_id,affiliate_name,notes\nA-1,Ann,{error}\n");
-        reads(text, options(), &["2 ! notes notes: The cell has the error"]);
+        reads(text, options(), &["2 ! notes notes: The cell has the formula error"]);
     }
     for text in ["#1", "#A1", "#Wow!", "Err: 5", "##", "No. #!"] {
         let file = format!("client_affiliate_id,affiliate_name,notes\nA-1,Ann,{text}\n");
         let expected = format!(" affiliate_name=Ann notes={text}");
         assert!(read(file, options()).unwrap()[0].ends_with(&expected), "{text}");
     }
-    // As some programs write it, so that spreadsheets keep the zeros.
+    // Some programs write this to preserve leading zeros.
     let text = "client_affiliate_id,affiliate_name,zip\n\"=\"\"00501\"\"\",Ann,\"=\"\"01\"\"\"\n";
     reads(text, options(), &["2 client_affiliate_id=00501 affiliate_name=Ann zip=01"]);
 }
 
 #[test]
-fn ids_with_control_characters_are_refused() {
+fn ids_with_control_characters_are_rejected() {
     for id in ["A\u{7f}2", "A\u{1}1", "\"A\n3\""] {
         let text = format!("client_affiliate_id,affiliate_name\n{id},Ann\n");
         reads(text, options(), &["2 ! client_affiliate_id client_affiliate_id: The ID has a control character"]);
@@ -375,7 +377,7 @@ fn ids_with_control_characters_are_refused() {
 }
 
 #[test]
-fn ms_dos_signs_and_joined_encodings_are_refused() {
+fn msdos_signs_and_mixed_encodings_are_rejected() {
     let named = Options { encoding: Some(Encoding::Windows1252), ..options() };
     let file = |name: &str| {
         let name = encoding_rs::WINDOWS_1252.encode(name).0.into_owned();
@@ -415,7 +417,7 @@ fn ms_dos_signs_and_joined_encodings_are_refused() {
 }
 
 #[test]
-fn ids_of_programs_for_missing_values_are_refused() {
+fn placeholder_and_formula_ids_are_rejected() {
     for (id, reason) in [
         ("NaN", "The ID is NaN"),
         ("NULL", "The ID is NULL"),
@@ -431,7 +433,7 @@ fn ids_of_programs_for_missing_values_are_refused() {
 }
 
 #[test]
-fn dates_with_other_separators_do_not_show_the_order() {
+fn date_order_is_inferred_per_separator() {
     let header = "client_affiliate_id,affiliate_name,start_date";
     let text = format!("{header}\nA-1,Ann,\"=\"\"1/5/2026\"\"\"\n");
     fails(text, options(), "1/5/2026 on line 2 can be two dates");
@@ -444,7 +446,7 @@ fn dates_with_other_separators_do_not_show_the_order() {
 }
 
 #[test]
-fn options_without_effect_are_refused() {
+fn ineffective_options_are_rejected() {
     let text = "client_affiliate_id,affiliate_name\nA-1,Ann\n";
     let error =
         fails(text, Options { sheet: Some("May".to_owned()), ..options() }, "the option sheet has no effect on CSV");

@@ -5,14 +5,14 @@ use spreadsheets::Options;
 use crate::support::{ONE, fails, options, reads};
 
 #[test]
-fn columns_without_a_heading_are_named_once() {
+fn unnamed_columns_are_noted_once() {
     let note = "# ignored, because they have no heading: columns 1 (A)";
     reads(",client_affiliate_id,affiliate_name\n0,A-1,Ann\n", options(), &[note, ONE[0]]);
     reads("Unnamed: 0,client_affiliate_id,affiliate_name\n0,A-1,Ann\n", options(), &[note, ONE[0]]);
 }
 
 #[test]
-fn headings_have_many_spellings() {
+fn headings_accept_many_spellings() {
     let row = "A-1,Ann,ann@example.org,1,8000,active,2026-05-01,C,F\n";
     let expected = "2 client_affiliate_id=A-1 affiliate_name=Ann email_one=ann@example.org phone_one=1 first_name=F zip=8000 status=active start_date=2026-05-01 company_name=C";
     for header in [
@@ -36,7 +36,7 @@ fn headings_have_many_spellings() {
 }
 
 #[test]
-fn wrong_headings_are_errors_of_the_file() {
+fn wrong_headings_reject_the_file() {
     for (header, expected) in [
         (
             "client_affiliate_id,affiliate_name,city,City",
@@ -48,7 +48,7 @@ fn wrong_headings_are_errors_of_the_file() {
         ),
         ("client_affiliate_id,affiliate_name,shoe size", "the column \"shoe size\" is not a field"),
         ("A-1,Ann", "no cell of the first row is a field name: A-1, Ann"),
-        ("affiliate_name,city", "no column is the field client_affiliate_id"),
+        ("affiliate_name,city", "no column has the field client_affiliate_id"),
     ] {
         let error = fails(format!("{header}\nA-1,Ann,44\n"), options(), expected);
         assert_eq!(error.option(), Some("columns"));
@@ -71,15 +71,15 @@ fn columns_can_be_mapped() {
         columns(&[("Nr.", "client_affiliate_id"), ("Partner", "affiliate_name"), ("Remark", "")]),
         "does not have the column Remark;",
     );
-    fails(text, columns(&[("Nr.", "number")]), "cannot be the field number");
-    fails(text, columns(&[("Nr.", "id")]), "cannot be the field id");
+    fails(text, columns(&[("Nr.", "number")]), "cannot be mapped to the unknown field number");
+    fails(text, columns(&[("Nr.", "id")]), "cannot be mapped to the unknown field id");
     fails(text, columns(&[("Nr.", "city"), ("Nr.", "zip")]), "mapped twice");
     let all = [("Nr.", "client_affiliate_id"), ("Partner", "affiliate_name"), ("Remarks", ""), ("Town", "city")];
     fails(text, columns(&all), "does not have the column Town");
 }
 
 #[test]
-fn titles_are_ignored_and_totals_refused() {
+fn titles_are_ignored_and_totals_rejected() {
     let text = "Affiliates of May 2026\n\nclient_affiliate_id,affiliate_name,city\nA-1,Ann,Ulm\nTotal:,1,\n";
     reads(
         text,
@@ -90,7 +90,7 @@ fn titles_are_ignored_and_totals_refused() {
             "5 !  : The row seems to have totals",
         ],
     );
-    // Identifiers have their number beside the word.
+    // Identifiers contain digits.
     for id in ["SUM100", "TOTAL-7", "Total7"] {
         reads(
             format!("client_affiliate_id,affiliate_name,zip\n{id},7-11,123\n"),
@@ -98,7 +98,7 @@ fn titles_are_ignored_and_totals_refused() {
             &[&format!("2 client_affiliate_id={id} affiliate_name=7-11 zip=123")],
         );
     }
-    // In any row. A name has letters.
+    // Any row can have totals. A name has letters.
     for total in [
         "Subtotal",
         "Grand total",
@@ -122,7 +122,7 @@ fn titles_are_ignored_and_totals_refused() {
 }
 
 #[test]
-fn names_can_be_words_of_headings_or_totals() {
+fn names_may_match_headings_or_totals() {
     reads(
         "client_affiliate_id,affiliate_name\nA-1,Name\n",
         options(),
@@ -136,7 +136,7 @@ fn names_can_be_words_of_headings_or_totals() {
 }
 
 #[test]
-fn every_column_without_a_heading_is_noted() {
+fn every_unnamed_column_is_noted() {
     reads(
         "client_affiliate_id,affiliate_name,,city,Unnamed: 4,\nA-1,Ann,x,,,\nA-2,Ben,,,y,z\n",
         options(),
@@ -149,7 +149,7 @@ fn every_column_without_a_heading_is_noted() {
 }
 
 #[test]
-fn joined_tables_with_other_headings_are_refused() {
+fn joined_tables_with_different_headings_are_rejected() {
     for second in [
         "affiliate_name,client_affiliate_id\nBen,A-2\n",
         "Your affiliate ID,Name,City\nA-2,Ben,\n",
@@ -158,7 +158,7 @@ fn joined_tables_with_other_headings_are_refused() {
         "Your affiliate ID,Full name X,Fax\nA-2,Ben,\n",
     ] {
         let text = format!("client_affiliate_id,affiliate_name,city\nA-1,Ann,Ulm\n{second}");
-        fails(text, options(), "row 3 has other headings than row 1");
+        fails(text, options(), "row 3 has different headings than row 1");
     }
 }
 
@@ -170,7 +170,7 @@ fn repeated_headings_are_skipped() {
         ["# ignored, because it repeats the headings: row 3", ONE[0], "4 client_affiliate_id=A-2 affiliate_name=Ben"];
     reads(format!("{file}{second}"), options(), &lines);
     reads(format!("{file}{}", second.replace('"', "")), options(), &lines);
-    // A mark before a record, quoted or not.
+    // A byte order mark before a record, quoted or not.
     reads(
         format!("{file}\u{feff}\"A-2\",Ben\r\n"),
         options(),
@@ -180,10 +180,10 @@ fn repeated_headings_are_skipped() {
 }
 
 #[test]
-fn records_above_the_headings_are_refused() {
+fn records_above_headings_are_rejected() {
     for above in ["A-0,Zoe,,", "A-0,Zoe,Ulm,1", "x,y,z", "Exported,2026-05-01"] {
         let text = format!("Partners\n{above}\nclient_affiliate_id,affiliate_name,city\nA-1,Ann,\n");
-        let error = fails(text, options(), "row 2 is above the headings in row 3, and can be a record");
+        let error = fails(text, options(), "row 2 is above the headings in row 3, and may be a record");
         assert_eq!(error.option(), Some("columns"));
     }
     fails(
@@ -191,11 +191,11 @@ fn records_above_the_headings_are_refused() {
         Options { required: &["client_affiliate_id"], ..options() },
         "row 1",
     );
-    // A title, and the day of the export.
+    // A title and the export date.
     let note = "# ignored, because they are above the headings: rows 1 to 2";
     let text = "Partners\nExported:,2026-05-01\nclient_affiliate_id,affiliate_name,city\nA-1,Ann,\n";
     reads(text, options(), &[note, "4 client_affiliate_id=A-1 affiliate_name=Ann"]);
-    // A title that is a heading.
+    // A title that equals a heading.
     let required = || Options { required: &["client_affiliate_id"], ..options() };
     let text = "Client affiliate ID\n\nclient_affiliate_id,affiliate_name\nA-1,Ann\n";
     let note = "# ignored, because they are above the headings: rows 1 to 1";
@@ -203,7 +203,7 @@ fn records_above_the_headings_are_refused() {
 }
 
 #[test]
-fn headings_determine_the_separator() {
+fn headings_determine_separator() {
     for title in ["Affiliates, June, all", "Affiliates", "A|B|C|D"] {
         for separator in [";", "\t"] {
             let text = format!("{title}\nclient_affiliate_id,affiliate_name\nA-1,Ann\n")

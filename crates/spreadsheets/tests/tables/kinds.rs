@@ -1,4 +1,4 @@
-//! Files of other kinds.
+//! Files of unsupported kinds.
 
 use std::io::{Cursor, Write as _};
 
@@ -13,7 +13,7 @@ fn archive(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn other_kinds_of_files_are_named() {
+fn unsupported_file_kinds_are_named() {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     gzip.write_all(b"client_affiliate_id,affiliate_name\n").unwrap();
     let old = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
@@ -21,10 +21,10 @@ fn other_kinds_of_files_are_named() {
     let password = [&old[..], &[0; 600], &name("EncryptedPackage")].concat();
     for (bytes, kind) in [
         (gzip.finish().unwrap(), "compressed with gzip"),
-        (password, "a workbook with a password"),
+        (password, "a password-protected workbook"),
         (
             [&old[..], &[0; 600], &name("Workbook")].concat(),
-            "an Excel 97 workbook (.xls), or a workbook with a password",
+            "an Excel 97 workbook (.xls) or a password-protected workbook",
         ),
         (b"%PDF-1.7".to_vec(), "a PDF"),
         (b" <html><table><tr><td>A-1</td></tr></table></html>".to_vec(), "HTML or XML"),
@@ -46,6 +46,6 @@ fn other_kinds_of_files_are_named() {
     let mut empty = ZipWriter::new(Cursor::new(Vec::new()));
     empty.add_directory("xl", SimpleFileOptions::default()).unwrap();
     fails(empty.finish().unwrap().into_inner(), options(), "the file is a ZIP archive");
-    // Text that only resembles JSON.
+    // This text only resembles JSON.
     fails("[1],affiliate_name\nx,Ann\n", options(), "\"[1]\" is not a field");
 }

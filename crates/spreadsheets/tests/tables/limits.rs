@@ -32,24 +32,24 @@ fn rows_and_columns_are_limited() {
 fn dense_parts_and_long_shared_texts_are_limited() {
     let header = texts(1, &["client_affiliate_id", "affiliate_name"]);
     let many = Book { texts: "<si/>".repeat(200_000), ..Book::of(header.as_str()) };
-    limited(fails(many.bytes(), options(), "sharedStrings.xml of the workbook has too many elements"));
+    limited(fails(many.bytes(), options(), "sharedStrings.xml of the workbook has too many empty elements"));
     let rows = format!("<row>{}</row>", "<c/>".repeat(16_000)).repeat(20);
     limited(fails(
         Book::of(header.clone() + &rows).bytes(),
         options(),
-        "sheet1.xml of the workbook has too many elements",
+        "sheet1.xml of the workbook has too many empty elements",
     ));
     let cells = r#"<c t="s"><v>0</v></c>"#.repeat(600);
     let long = Book {
         texts: format!("<si><t>{}</t></si>", "x".repeat(32_000)),
         ..Book::of(format!("{header}<row>{cells}</row>"))
     };
-    limited(fails(long.bytes(), options(), "the texts of the row 2 are longer than 16 MiB"));
+    limited(fails(long.bytes(), options(), "the texts of row 2 are longer than 16 MiB"));
 }
 
-/// Files of some kilobytes that took minutes.
+/// Without these limits, files of a few kilobytes took minutes.
 #[test]
-fn work_for_small_workbooks_is_limited() {
+fn small_workbooks_cannot_cause_excessive_work() {
     let text = "x".repeat(15 << 20);
     let shared = r#"<c r="A1" t="s"><v>0</v></c>"#;
     let row = |row: u64, cells: &str| format!(r#"<row r="{row}">{}</row>"#, cells.replace('1', &row.to_string()));
@@ -65,7 +65,7 @@ fn work_for_small_workbooks_is_limited() {
     let array = |range: &str| format!(r#"<row r="2"><c r="A2"><f t="array" ref="{range}">1</f></c></row>"#);
     limited(fails(Book::of(header.clone() + &array("A2:CV20000")).bytes(), options(), "cells with array formulas"));
 
-    // Ranges beside the columns of the table.
+    // Ranges outside the table's columns.
     let range = |column: usize| format!(r#"<mergeCell ref="{0}2:{0}100001"/>"#, name(column));
     let merges = format!("<mergeCells>{}</mergeCells>", (3..16_000).map(range).collect::<String>());
     let cells = r#"<c r="A1"><v>7</v></c><c r="B1"><v>7</v></c>"#;
@@ -73,7 +73,7 @@ fn work_for_small_workbooks_is_limited() {
     assert_eq!(read(sheet.bytes(), options()).unwrap().len(), 100);
 }
 
-/// The name of a column.
+/// Returns a column's name.
 fn name(column: usize) -> String {
     let letter = char::from(b'A' + (column % 26) as u8);
     if column < 26 { letter.to_string() } else { format!("{}{letter}", name(column / 26 - 1)) }
@@ -86,7 +86,7 @@ fn row_length_is_limited() {
 }
 
 #[test]
-fn urls_have_one_column() {
+fn url_tables_read_one_column() {
     let mut table = Table::<UrlInput>::open(
         std::io::Cursor::new("URL,Comment\nhttps://a.example/,x\nhttps://a\u{ad}.example/,\n,y\n"),
         Options { required: &["url"], columns: vec![("comment".to_owned(), String::new())], ..Options::default() },
@@ -107,14 +107,14 @@ fn urls_have_one_column() {
 }
 
 #[test]
-fn claimed_parts_of_an_archive_are_limited() {
-    // The end of the directory claims more parts than there are.
+fn claimed_archive_parts_are_limited() {
+    // The end of the directory claims more parts than the archive has.
     let mut bytes = Book::of(texts(1, &["client_affiliate_id", "affiliate_name"])).bytes();
     let end = bytes.len() - 22;
     assert_eq!(bytes[end..end + 4], *b"PK\x05\x06");
     bytes[end + 8..end + 12].fill(0xfe);
     limited(fails(bytes.as_slice(), options(), "more than 10000 parts"));
-    // Likewise in the record of large archives.
+    // The record of large archives makes the same claim.
     bytes.truncate(end);
     let large = bytes.len() as u64;
     bytes.extend([b"PK\x06\x06".as_slice(), &44_u64.to_le_bytes(), &[0; 12], &[0xfe; 32]].concat());

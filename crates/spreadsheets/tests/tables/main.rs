@@ -1,6 +1,6 @@
-//! Files as spreadsheets and programs write them.
+//! Files as written by spreadsheets and other programs.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod csv;
 mod headings;

@@ -1,4 +1,4 @@
-//! Reads a file into lines that a test can compare, and makes small workbooks.
+//! Reads files into lines that tests can compare, and creates small workbooks.
 
 use std::{
     io::{Cursor, Write as _},
@@ -8,15 +8,15 @@ use std::{
 use spreadsheets::{AffiliateRow, Empty, FileError, Options, Row, Table};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-/// The result of a file with one affiliate.
+/// Result for a file with one affiliate.
 pub(crate) const ONE: [&str; 1] = ["2 client_affiliate_id=A-1 affiliate_name=Ann"];
 
-/// Options of a file in which every row has an identifier and a name.
+/// Returns options for a file in which every row has an identifier and a name.
 pub(crate) fn options() -> Options {
     Options { empty: Empty::Absent, required: AffiliateRow::REQUIRED, ..Options::default() }
 }
 
-/// Reads affiliates. A valid row is `LINE field=value …`, an error `LINE ! cell field: reason`, and a note `# note`.
+/// Reads affiliates. A valid row becomes `LINE field=value …`, an error `LINE ! cell field: reason`, and a note `# note`.
 pub(crate) fn read(bytes: impl Into<Vec<u8>>, options: Options) -> Result<Vec<String>, FileError> {
     let mut table = Table::<AffiliateRow>::open(Cursor::new(bytes.into()), options)?;
     let mut lines: Vec<String> = table.notes().iter().map(|note| format!("# {note}")).collect();
@@ -38,7 +38,7 @@ pub(crate) fn read(bytes: impl Into<Vec<u8>>, options: Options) -> Result<Vec<St
     Ok(lines)
 }
 
-/// Compares a file with the lines that it is read as. Expected errors and notes are the beginnings of lines.
+/// Asserts how a file is read, as lines. Expected errors and notes are prefixes of lines.
 #[track_caller]
 pub(crate) fn reads(bytes: impl Into<Vec<u8>>, options: Options, expected: &[&str]) {
     let lines = read(bytes, options).unwrap();
@@ -50,7 +50,7 @@ pub(crate) fn reads(bytes: impl Into<Vec<u8>>, options: Options, expected: &[&st
     assert!(are_equal, "{lines:#?}\n{expected:#?}");
 }
 
-/// Compares a file with the error of the whole file.
+/// Asserts that a whole file is rejected with this error.
 #[track_caller]
 pub(crate) fn fails(bytes: impl Into<Vec<u8>>, options: Options, expected: &str) -> FileError {
     let error = read(bytes, options).unwrap_err();
@@ -64,16 +64,16 @@ const HEADINGS: [&str; 3] = ["client_affiliate_id", "affiliate_name", "zip"];
 
 /// A workbook whose parts a test can choose.
 pub(crate) struct Book {
-    /// The rows and what follows them, in sheets with a name and a state.
+    /// Sheets: name, state, and the XML of the rows and anything after them.
     pub(crate) sheets: Vec<(&'static str, &'static str, String)>,
     pub(crate) texts: String,
-    /// Codes of number formats. The first one has the style 1.
+    /// Number format codes. The first one has style 1.
     pub(crate) formats: Vec<&'static str>,
     /// Conditional formats.
     pub(crate) dxfs: &'static str,
-    /// Elements of the workbook beside the sheets.
+    /// Workbook elements besides the sheets.
     pub(crate) properties: &'static str,
-    /// Where the names of the formats are defined, without their last part.
+    /// Namespaces of the workbook and its relationships.
     pub(crate) namespace: (&'static str, &'static str),
     pub(crate) main: &'static str,
 }
@@ -101,14 +101,14 @@ pub(crate) fn texts(row: u64, texts: &[&str]) -> String {
     format!(r#"<row r="{row}">{}</row>"#, cells.collect::<String>())
 }
 
-/// Returns rows: three headings, and cells in XML below them.
+/// Returns a row with three headings, and rows with the given XML cells.
 pub(crate) fn rows(cells: &[&str]) -> String {
     let rows = cells.iter().zip(2..).map(|(cells, row)| format!(r#"<row r="{row}">{cells}</row>"#));
     format!("{}{}", texts(1, &HEADINGS), rows.collect::<String>())
 }
 
 impl Book {
-    /// A workbook with one sheet.
+    /// Creates a workbook with one sheet.
     pub(crate) fn of(rows: impl Into<String>) -> Self {
         Self {
             sheets: vec![("Sheet", "visible", format!("<sheetData>{}</sheetData>", rows.into()))],
@@ -116,7 +116,7 @@ impl Book {
         }
     }
 
-    /// Adds an element behind the rows.
+    /// Adds an element after the rows.
     pub(crate) fn with(mut self, element: &str) -> Self {
         self.sheets[0].2 += element;
         self

@@ -1,11 +1,11 @@
-//! Values of cells.
+//! Cell values.
 
 use spreadsheets::{Empty, Options, Order};
 
 use crate::support::{ONE, fails, options, reads};
 
 #[test]
-fn invisible_characters_around_values_are_removed() {
+fn surrounding_invisible_characters_are_removed() {
     for space in ["\u{200b}", "\u{202a}", "\u{feff}", "\u{a0}", " ", "\u{200e}", "\u{3000}", "\u{ad}"] {
         let text = format!(
             "{space}client_affiliate_id,{space}affiliate_name{space},country\n{space}A-1{space},Ann{space},{space}us\u{202c}\n"
@@ -15,7 +15,7 @@ fn invisible_characters_around_values_are_removed() {
 }
 
 #[test]
-fn empty_cells_clear_fields_or_are_absent() {
+fn empty_cells_clear_or_omit_fields() {
     let text = "client_affiliate_id,affiliate_name,city,zip\nA-1,Ann,,8000\nA-2,Ben\n";
     reads(
         text,
@@ -28,14 +28,14 @@ fn empty_cells_clear_fields_or_are_absent() {
         clears,
         &[
             "2 client_affiliate_id=A-1 affiliate_name=Ann city=- zip=8000",
-            "3 !  : The row has 2 columns, and the row of headings has 4; is a separator or a quote missing?",
+            "3 !  : The row has 2 columns, but the heading row has 4; is a separator or a quote missing?",
         ],
     );
 }
 
-/// Identifiers that look equal are equal.
+/// Identifiers that look the same are equal.
 #[test]
-fn identifiers_have_one_form() {
+fn identifiers_are_normalized() {
     let invisible = ('\u{200b}'..='\u{200f}').chain('\u{202a}'..='\u{202e}').chain('\u{2060}'..='\u{206f}');
     let invisible = invisible.chain("\u{ad}\u{61c}\u{180e}\u{feff}\u{fe0f}\u{3164}".chars());
     for space in invisible {
@@ -45,17 +45,17 @@ fn identifiers_have_one_form() {
     }
     let text = "client_affiliate_id,affiliate_name\nA\u{308}\u{a0}1,Ann O\u{308}\n";
     reads(text, options(), &["2 client_affiliate_id=\u{c4} 1 affiliate_name=Ann \u{d6}"]);
-    // Text keeps what joins its characters.
+    // Texts keep characters that join or modify others.
     let text = "client_affiliate_id,affiliate_name\nA-1,\u{646}\u{200c}\u{645} \u{2764}\u{fe0f}\n";
     reads(text, options(), &["2 client_affiliate_id=A-1 affiliate_name=\u{646}\u{200c}\u{645} \u{2764}\u{fe0f}"]);
     let columns =
         vec![("E\u{301}tat".to_owned(), "state".to_owned()), ("#".to_owned(), "client_affiliate_id".to_owned())];
     let text = "#,affiliate_name,\u{c9}tat\nA-1,Ann,x\n,affiliate_name,\u{c9}tat\n";
-    fails(text, Options { columns, ..options() }, "row 3 has other headings than row 1");
+    fails(text, Options { columns, ..options() }, "row 3 has different headings than row 1");
 }
 
 #[test]
-fn numbers_that_lost_digits_are_rejected() {
+fn numbers_with_lost_digits_are_rejected() {
     for text in [
         "4.91512E+11",
         "4,91512E+11",
@@ -82,18 +82,18 @@ fn numbers_that_lost_digits_are_rejected() {
 }
 
 #[test]
-fn errors_of_formulas_are_rejected() {
+fn formula_errors_are_rejected() {
     for error in ["#N/A", "#REF!", " #DIV/0! ", "#SPILL!"] {
         reads(
             format!("Your affiliate ID,Name,City\nA-1,Ann,{error}\n"),
             options(),
-            &["2 ! City city: The cell has the error"],
+            &["2 ! City city: The cell has the formula error"],
         );
     }
 }
 
 #[test]
-fn countries_have_names_and_codes() {
+fn countries_accept_names_and_codes() {
     for (text, code) in [("Germany", "DE"), ("276", "DE"), ("U.K.", "GB"), ("Côte d’Ivoire", "CI"), ("us", "us")] {
         reads(
             format!("client_affiliate_id,affiliate_name,Country\nA-1,Ann,{text}\n"),
@@ -128,7 +128,7 @@ fn reads_days(written: &[&str], options: Options, expected: &[&str]) {
 }
 
 #[test]
-fn dates_have_many_forms() {
+fn common_date_formats_are_accepted() {
     let may = ["2026-05-01", "2026-05-25"];
     for written in [
         ["2026-05-01", "2026-05-25"],
@@ -144,7 +144,7 @@ fn dates_have_many_forms() {
         reads_days(&written, options(), &may);
     }
     reads_days(&["5/5/2026", "12/12/2026"], options(), &["2026-05-05", "2026-12-12"]);
-    // No month has the number 13.
+    // There is no month 13.
     reads_days(&["1/12/2026", "1/13/2026"], options(), &["2026-01-12", "2026-01-13"]);
     reads_days(&["12/1/2026", "13/1/2026"], options(), &["2026-01-12", "2026-01-13"]);
     fails(days(&["1/12/2026", "12/1/2026"]), options(), "can be two dates");
@@ -157,7 +157,7 @@ fn dates_have_many_forms() {
 }
 
 #[test]
-fn ambiguous_dates_are_rejected_without_an_order() {
+fn ambiguous_dates_without_order_are_rejected() {
     let ambiguous = ["2026-05-01", "1/5/2026", "02/03/2026"];
     let error = fails(days(&ambiguous), options(), "1/5/2026 on line 3 can be two dates");
     assert_eq!(error.option(), Some("dates"));

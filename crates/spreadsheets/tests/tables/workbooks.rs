@@ -7,7 +7,7 @@ use zip::{ZipArchive, ZipWriter, write::SimpleFileOptions};
 
 use crate::support::{Book, fails, options, reads, rows, texts, zip};
 
-/// A row with an identifier and a name, and a third cell in XML.
+/// Returns a row with an identifier, a name, and a third cell in XML.
 fn third(cell: &str) -> String {
     rows(&[&format!("{}{}{cell}", text("A2", "A-1"), text("B2", "Ann"))])
 }
@@ -29,7 +29,7 @@ fn rejects(book: &Book, reason: &str) {
 }
 
 #[test]
-fn texts_are_shared_inline_or_results() {
+fn shared_inline_and_formula_texts_are_read() {
     for cell in [
         r#"<c r="C2" t="s"><v>1</v></c>"#,
         r#"<c r="C2" t="inlineStr"><is><t>8000 &amp; B</t></is></c>"#,
@@ -59,7 +59,7 @@ fn escaped_characters_are_decoded_everywhere() {
 }
 
 #[test]
-fn numbers_are_read_as_they_are_shown() {
+fn numbers_are_read_as_shown() {
     for (format, number, shown) in [
         ("General", "1001", "1001"),
         ("General", "4.91512345678E+11", "491512345678"),
@@ -78,22 +78,22 @@ fn numbers_are_read_as_they_are_shown() {
         shows(&Book { formats: vec![format], ..Book::of(third(&cell)) }, shown);
     }
     for (format, number, reason) in [
-        ("General", "1234567890123456", "The cell has a number of more than 15 digits"),
-        ("0", "1E+20", "The cell has a number of more than 15 digits"),
-        ("General", "123456789012345.6", "The cell has a number of more than 15 digits"),
-        ("General", "1234567890123.456", "The cell has a number of more than 15 digits"),
-        ("0;;;", "0", "The cell has 0, which its format can show in another way"),
-        ("0;(0)", "-5", "The cell has -5, which its format can show in another way"),
+        ("General", "1234567890123456", "The cell has a number with more than 15 digits"),
+        ("0", "1E+20", "The cell has a number with more than 15 digits"),
+        ("General", "123456789012345.6", "The cell has a number with more than 15 digits"),
+        ("General", "1234567890123.456", "The cell has a number with more than 15 digits"),
+        ("0;;;", "0", "The cell has 0, which its format may show differently"),
+        ("0;(0)", "-5", "The cell has -5, which its format may show differently"),
         ("\"#\"General", "5", "The cell shows 5 in the format"),
         ("yyyy", "3000000", "The cell has 3000000, which is not a date"),
         ("yyyy", "60", "The cell has 60, which is not a date"),
         ("yyyy", "-1", "The cell has -1, which is not a date"),
-        ("General", "inf", "The cell has a number of more than 15 digits"),
+        ("General", "inf", "The cell has a number with more than 15 digits"),
         ("General", "x", "The cell is not a number"),
         ("0%", "0.5", "The cell shows 0.5 in the format 0%"),
         ("0", "12.6", "The cell shows 12.6 with 0 decimals"),
         ("h:mm", "0.5", "The cell shows a time without a date"),
-        ("d-mmm", "46143", "The cell is a date, and the field is not"),
+        ("d-mmm", "46143", "The cell is a date, but the field is not"),
     ] {
         let cell = format!(r#"<c r="C2" s="1"><v>{number}</v></c>"#);
         rejects(&Book { formats: vec![format], ..Book::of(third(&cell)) }, reason);
@@ -106,14 +106,14 @@ fn numbers_are_read_as_they_are_shown() {
     rejects(&Book::of(third(r#"<c r="C2" t="d"><v>2026-05-01</v></c>"#)), "The cell is a date");
 }
 
-/// Other programs read nothing, or something else.
+/// Other programs read these cells as empty, or read something else.
 #[test]
-fn values_in_wrong_places_are_rejected() {
+fn misplaced_and_invalid_values_are_rejected() {
     for (cell, reason) in [
-        (r#"<c r="C2" t="str"><is><t>8000</t></is></c>"#, "The cell has its value where programs do not look"),
-        (r#"<c r="C2"><is><t>8000</t></is></c>"#, "The cell has its value where programs do not look"),
-        (r#"<c r="C2" t="inlineStr"><v>8000</v></c>"#, "The cell has its value where programs do not look"),
-        (r#"<c r="C2"><v>80</v><v>00</v></c>"#, "The cell has its value where programs do not look"),
+        (r#"<c r="C2" t="str"><is><t>8000</t></is></c>"#, "The cell stores its value in an unexpected place"),
+        (r#"<c r="C2"><is><t>8000</t></is></c>"#, "The cell stores its value in an unexpected place"),
+        (r#"<c r="C2" t="inlineStr"><v>8000</v></c>"#, "The cell stores its value in an unexpected place"),
+        (r#"<c r="C2"><v>80</v><v>00</v></c>"#, "The cell stores its value in an unexpected place"),
         (r#"<c r="C2" t="b"><v>2</v></c>"#, "The cell is neither true nor false"),
         (r#"<c r="C2" t="text"><v>8000</v></c>"#, "The cell has the unknown kind \"text\""),
         (r#"<c r="C2" s="9"><v>8000</v></c>"#, "The cell has a style that does not exist"),
@@ -127,20 +127,20 @@ fn values_in_wrong_places_are_rejected() {
 }
 
 #[test]
-fn conditional_formats_do_not_replace_formats_of_cells() {
+fn conditional_formats_do_not_override_cell_formats() {
     let cell = third(r#"<c r="C2" s="1"><v>501</v></c>"#);
     let dxfs = r#"<dxf><numFmt numFmtId="200" formatCode="0.0"/></dxf>"#;
     shows(&Book { formats: vec!["00000"], dxfs, ..Book::of(cell) }, "00501");
 }
 
 #[test]
-fn workbooks_have_no_encoding() {
+fn workbooks_reject_encoding_option() {
     let named = Options { encoding: Some(Encoding::Utf8), ..options() };
     fails(Book::of(third("")).bytes(), named, "the option encoding has no effect on workbooks");
 }
 
 #[test]
-fn formulas_without_a_result_are_rejected() {
+fn formulas_without_results_are_rejected() {
     let missing = "The cell has a formula without a result";
     for cell in [
         r#"<c r="C2"><f>A1</f></c>"#,
@@ -151,13 +151,13 @@ fn formulas_without_a_result_are_rejected() {
     ] {
         rejects(&Book::of(third(cell)), missing);
     }
-    // Programs that do not compute write a result anyway, and ask for computing.
+    // Programs that do not compute formulas still write a result, and request computation.
     let zero = third(r#"<c r="C2"><f>A1</f><v>0</v></c>"#);
     rejects(&Book { properties: r#"<calcPr calcId="1" fullCalcOnLoad="1"/>"#, ..Book::of(zero.as_str()) }, missing);
     shows(&Book::of(zero), "0");
     // An empty text is a result.
     reads(Book::of(third(r#"<c r="C2" t="str"><f>A1</f><v></v></c>"#)).bytes(), options(), &[ANN]);
-    rejects(&Book::of(third(r#"<c r="C2" t="e"><f>NA()</f><v>#N/A</v></c>"#)), "The cell has the error #N/A");
+    rejects(&Book::of(third(r#"<c r="C2" t="e"><f>NA()</f><v>#N/A</v></c>"#)), "The cell has the formula error #N/A");
     let heading = r#"<row r="1"><c r="A1"><f>B1</f></c><c r="B1" t="inlineStr"><is><t>client_affiliate_id</t></is></c><c r="C1" t="inlineStr"><is><t>Name</t></is></c></row>"#;
     fails(Book::of(heading).bytes(), options(), "the heading in the cell A1 has a formula without a result");
 }
@@ -188,24 +188,24 @@ fn array_formulas_without_results_are_rejected() {
         ["2 client_affiliate_id=A-1 affiliate_name=Ann zip=1", "3 client_affiliate_id=A-2 affiliate_name=Ann zip=2"];
     let empty = "4 client_affiliate_id=A-3 affiliate_name=Ann";
     reads(computed.bytes(), options(), &[lines[0], lines[1], empty, last]);
-    // As XlsxWriter writes it: the results are zeros.
+    // As XlsxWriter writes it, with zeros as results.
     let zeros = book(&formula("<v>0</v>"), [r#"<c r="C3"><v>0</v></c>"#, r#"<c r="C4"><v>0</v></c>"#, ""]);
     let zeros = Book { properties: r#"<calcPr fullCalcOnLoad="1"/>"#, ..zeros };
-    // A formula that was not computed may also fill the rows below its range.
+    // An uncomputed formula may also fill the rows below its range.
     reads(zeros.bytes(), options(), &[&missing(2), &missing(3), &missing(4), &missing(5)]);
 }
 
 #[test]
-fn text_changing_formats_reject_the_cell() {
+fn text_changing_formats_are_rejected() {
     for (code, is_changed) in [("\"A-\"@", true), (";;;", true), ("@", false), ("_(@_)", false), ("00000", false)] {
         let book =
             Book { formats: vec![code], ..Book::of(third(r#"<c r="C2" s="1" t="inlineStr"><is><t>17</t></is></c>"#)) };
-        if is_changed { rejects(&book, "The cell shows a text in another way") } else { shows(&book, "17") }
+        if is_changed { rejects(&book, "The cell has a format that changes its text") } else { shows(&book, "17") }
     }
 }
 
 #[test]
-fn merged_cells_name_their_range() {
+fn merged_cell_errors_name_their_range() {
     let sheet = rows(&[
         &format!("{}{}{}", text("A2", "A-1"), text("B2", "Ann"), text("C2", "8000")),
         &format!("{}{}", text("A3", "A-2"), text("B3", "Ben")),
@@ -218,7 +218,7 @@ fn merged_cells_name_their_range() {
         options(),
         &[&format!("{ANN} zip=8000"), "3 ! C3 zip: The cell is merged with others (C2:C3)", carl],
     );
-    // In a row, and beside the columns that are read.
+    // Merged within a row, and outside the columns that are read.
     reads(
         book(r#"<mergeCell ref="B3:C3"/><mergeCell ref="D2:D4"/><mergeCell ref="A1:C1"/>"#),
         options(),
@@ -227,7 +227,7 @@ fn merged_cells_name_their_range() {
 }
 
 #[test]
-fn dates_have_either_epoch() {
+fn dates_support_both_epochs() {
     let sheet = format!(
         "{}{}",
         texts(1, &["client_affiliate_id", "affiliate_name", "start_date"]),
@@ -249,7 +249,7 @@ fn dates_have_either_epoch() {
 }
 
 #[test]
-fn visible_sheet_or_named_sheet_is_read() {
+fn first_visible_or_named_sheet_is_read() {
     let sheet = |id: &str| {
         let row = format!(r#"<row r="3">{}{}</row>"#, text("A3", id), text("B3", "Ann"));
         format!("<sheetData>{}{row}</sheetData>", texts(1, &["client_affiliate_id", "affiliate_name"]))
@@ -265,7 +265,7 @@ fn visible_sheet_or_named_sheet_is_read() {
     let error =
         fails(book, named("July"), "the workbook has no sheet \"July\"; its sheets are: Old (hidden), May, June");
     assert_eq!(error.option(), Some("sheet"));
-    // An error about the headings may be about the wrong sheet.
+    // A heading error may come from reading the wrong sheet.
     let cover = "<sheetData><row><c t=\"str\"><v>Read me</v></c></row></sheetData>";
     for (cover, expected) in
         [(cover, "no cell of the first row is a field name"), ("<sheetData/>", "the file is empty")]
@@ -280,7 +280,7 @@ fn visible_sheet_or_named_sheet_is_read() {
 }
 
 #[test]
-fn rows_around_the_records_are_named_once() {
+fn rows_around_records_are_reported() {
     let sheet = format!(
         r#"{}{}{}<row r="6" hidden="1">{}{}{}</row>{}"#,
         texts(1, &["", "Affiliates"]),
@@ -306,7 +306,7 @@ fn rows_around_the_records_are_named_once() {
 }
 
 #[test]
-fn year_numbers_are_not_dates() {
+fn bare_years_are_not_dates() {
     let heading = texts(1, &["client_affiliate_id", "affiliate_name", "start_date"]);
     let row = format!(r#"<row r="2">{}{}<c r="C2"><v>2026</v></c></row>"#, text("A2", "A-1"), text("B2", "Ann"));
     reads(
@@ -317,8 +317,8 @@ fn year_numbers_are_not_dates() {
 }
 
 #[test]
-fn empty_errors_and_wrong_ranges_are_refused() {
-    rejects(&Book::of(third(r#"<c r="C2" t="e"/>"#)), "The cell has an error of a formula");
+fn empty_errors_and_invalid_ranges_are_rejected() {
+    rejects(&Book::of(third(r#"<c r="C2" t="e"/>"#)), "The cell has a formula error");
     for range in ["C3:C2", "$C$2:$C$3", ""] {
         let merged =
             format!(r#"<sheetData>{}</sheetData><mergeCells><mergeCell ref="{range}"/></mergeCells>"#, third(""));
@@ -328,13 +328,13 @@ fn empty_errors_and_wrong_ranges_are_refused() {
 }
 
 #[test]
-fn strict_workbooks_and_other_layouts_are_read() {
+fn strict_and_unusual_workbooks_are_read() {
     let cell = third(r#"<c r="C2"><v>8000</v></c>"#);
     let strict =
         ("http://purl.oclc.org/ooxml/spreadsheetml/main", "http://purl.oclc.org/ooxml/officeDocument/relationships");
     shows(&Book { namespace: strict, ..Book::of(cell.as_str()) }, "8000");
     shows(&Book { main: "xl/workbook2.xml", ..Book::of(cell.as_str()) }, "8000");
-    // Names with prefixes, other capitals and backslashes.
+    // Names with prefixes, different case and backslashes.
     let parts = Book::of(cell.as_str()).parts().into_iter().map(|(name, part)| {
         (name.replace("worksheets/", "WorkSheets\\"), part.replace("<c ", "<x:c ").replace("</c>", "</x:c>"))
     });
@@ -342,22 +342,22 @@ fn strict_workbooks_and_other_layouts_are_read() {
 }
 
 #[test]
-fn damaged_workbooks_are_errors_of_the_file() {
+fn damaged_workbooks_are_rejected() {
     let of = |sheet: &str| Book::of(sheet).bytes();
     let header = texts(1, &["client_affiliate_id", "affiliate_name"]);
     for (sheet, expected) in [
         (
             format!("{header}<row r=\"2\"><c r=\"ZZZZZZ2\"><v>1</v></c></row>"),
-            "the row 2 has the cell \"ZZZZZZ2\" in a wrong place",
+            "row 2 has the cell \"ZZZZZZ2\" in the wrong place",
         ),
-        (format!("{header}<row r=\"2\"><c r=\"XFE2\"><v>1</v></c></row>"), "\"XFE2\" in a wrong place"),
-        (format!("{header}<row r=\"2\"><c r=\"A3\"><v>1</v></c></row>"), "\"A3\" in a wrong place"),
+        (format!("{header}<row r=\"2\"><c r=\"XFE2\"><v>1</v></c></row>"), "\"XFE2\" in the wrong place"),
+        (format!("{header}<row r=\"2\"><c r=\"A3\"><v>1</v></c></row>"), "\"A3\" in the wrong place"),
         (
             format!("{header}<row r=\"2\"><c r=\"B2\"><v>1</v></c><c r=\"A2\"><v>1</v></c></row>"),
-            "\"A2\" in a wrong place",
+            "\"A2\" in the wrong place",
         ),
-        (format!("{header}<row r=\"1\"/>"), "the row 1 follows the row 1"),
-        (format!("{header}<row r=\"4294967295\"/>"), "the row 4294967295 follows"),
+        (format!("{header}<row r=\"1\"/>"), "row 1 follows row 1"),
+        (format!("{header}<row r=\"4294967295\"/>"), "row 4294967295 follows"),
         (
             format!("{header}<row r=\"2\"><c r=\"A2\" t=\"s\"><v>7</v></c></row>"),
             "the cell A2 has a shared text that does not exist",
@@ -371,7 +371,7 @@ fn damaged_workbooks_are_errors_of_the_file() {
     for cut in [20, whole.len() / 2, whole.len() - 30] {
         assert!(matches!(fails(&whole[..cut], options(), "the workbook is damaged"), FileError::Damaged(_)));
     }
-    // A bit of a stored text.
+    // One changed byte in a stored text.
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, part) in Book::of(third(r#"<c r="C2"><v>8000</v></c>"#)).parts() {
         archive
@@ -383,7 +383,7 @@ fn damaged_workbooks_are_errors_of_the_file() {
     let at = bytes.windows(4).position(|window| window == b"8000").unwrap();
     bytes[at] = b'9';
     fails(bytes, options(), "the workbook is damaged");
-    // A part that the workbook names and does not have.
+    // A part that the workbook names but lacks.
     let parts: Vec<_> = Book::of(header).parts().into_iter().filter(|(name, _)| !name.contains("sheet1")).collect();
     let mut names = ZipArchive::new(Cursor::new(zip(&parts))).unwrap();
     let unpacked = std::io::copy(&mut names.by_index(0).unwrap(), &mut std::io::sink()).unwrap();

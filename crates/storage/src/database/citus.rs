@@ -1,4 +1,4 @@
-//! Citus, an extension of PostgreSQL that distributes the tables over nodes, by company.
+//! Citus, a PostgreSQL extension that distributes tables over nodes, here by company.
 
 mod calls;
 mod functions;
@@ -33,7 +33,7 @@ pub(super) async fn is_installed(connection: &mut PgConnection) -> Result<bool, 
     if is_coordinator { Ok(true) } else { Err(DatabaseError::NotCoordinator) }
 }
 
-/// Compares a version such as `13.2-1`.
+/// Returns whether a version, such as `13.2-1`, is supported.
 fn is_supported(version: &str) -> bool {
     let numbers = version.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
     numbers.take(OLDEST.len()).ge(OLDEST)
@@ -44,7 +44,7 @@ mod tests {
     use super::is_supported;
 
     #[test]
-    fn versions_are_compared_as_numbers() {
+    fn versions_are_compared_numerically() {
         for (version, expected) in [
             ("9.5-1", false),
             ("11.3-2", false),

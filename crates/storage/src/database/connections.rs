@@ -1,4 +1,4 @@
-//! The connections of a service to its database.
+//! A service's connections to its database.
 
 use std::{
     collections::BTreeMap,
@@ -26,58 +26,58 @@ use crate::{
     table::{Expected, Inputs, Layouts, SchemaError},
 };
 
-/// Timeout of the first attempt of a read by key, which takes milliseconds.
+/// Timeout for the first attempt of a read by key, which usually takes milliseconds.
 const SHORT_READ_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The connections of a service. Clones share them.
+/// A service's connections. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Connections {
     pub(super) pool: Arc<Pool>,
     /// On Citus, the functions that run statements.
     calls: Option<Arc<Calls>>,
-    /// Whether statements are writes of a call, which must not begin after its caller has left.
+    /// Whether statements are a call's writes, which must not begin after the caller has left.
     of_call: bool,
     /// On Citus, the company of a statement.
     company_id: i64,
-    /// Number of records of a kind that a statement may create.
+    /// Maximum number of records of a kind that a statement creates.
     new_records: usize,
 }
 
 impl Connections {
     /// Checks a database's tables and types, and returns connections to it.
     ///
-    /// The connection limit is the limit of the database's pool.
+    /// The database's pool determines the connection limit.
     pub async fn open(database: &Database, expected: Expected, schema: &Schema) -> Result<Self, SchemaError> {
         let inputs = Inputs::open(&database.pool, expected).await?;
         let calls = database.on_citus.then(|| Arc::new(Calls::new(schema)));
         Ok(Self { pool: Pool::new(database, inputs), calls, of_call: false, company_id: 0, new_records: 0 })
     }
 
-    /// Adds the task that checks whether the database responds.
+    /// Starts the task that checks whether the database responds.
     pub fn watch_database(&self, tasks: &mut JoinSet<()>) {
         let pool = Arc::clone(&self.pool);
         tasks.spawn(supervise("database probe", move |task| probe(Arc::clone(&pool), task)));
     }
 
-    /// For writes of a call. No write begins after its caller has left.
+    /// Returns connections for a call's writes. No write begins after the caller has left.
     #[must_use]
     pub fn of_call(&self) -> Self {
         Self { of_call: true, ..self.clone() }
     }
 
-    /// For statements of one company.
+    /// Returns connections for one company's statements.
     #[must_use]
     pub fn of_company(&self, company_id: i64) -> Self {
         Self { company_id, ..self.clone() }
     }
 
-    /// For statements that may create this many records of a kind.
+    /// Returns connections for statements that create up to `new_records` records of a kind.
     #[must_use]
     pub fn creating(&self, new_records: usize) -> Self {
         Self { new_records, ..self.clone() }
     }
 
-    /// Returns whether each statement has one company, as on Citus.
+    /// Returns whether each statement serves a single company, as on Citus.
     pub fn is_divided(&self) -> bool {
         self.calls.is_some()
     }
@@ -93,12 +93,12 @@ impl Connections {
         self.pool.inputs.layouts()
     }
 
-    /// Maximum number of connections.
+    /// Returns the maximum number of connections.
     pub fn most(&self) -> u32 {
         self.pool.manager().most()
     }
 
-    /// Returns whether the database responds, now and after each change.
+    /// Returns a receiver that tracks whether the database responds.
     pub fn responds(&self) -> watch::Receiver<bool> {
         self.pool.responds.subscribe()
     }
@@ -124,7 +124,7 @@ impl Connections {
         groups.into_values().collect()
     }
 
-    /// Returns the rows of a statement.
+    /// Returns a statement's rows.
     pub(crate) async fn rows<'q, E: 'q + Execute<'q, Postgres>>(&self, query: E) -> Result<Vec<PgRow>, sqlx::Error> {
         let mut borrowed = self.borrow_connection().await?;
         let (connection, outage) = borrowed.connection()?;
@@ -145,9 +145,9 @@ pub async fn read<T, F: Future<Output = Result<T, sqlx::Error>>>(
     retried(from, run).await
 }
 
-/// Runs a read, and retries it once if its connection is dead.
+/// Runs a read and retries it once if its connection is dead.
 ///
-/// A read that waits too long for a lock, such as during a schema change, returns its connection and is retried.
+/// A read that waits too long for a lock, such as during a schema change, returns its connection and retries.
 pub async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
     from: &Connections,
     run: impl Fn(Connections) -> F,
@@ -171,7 +171,7 @@ pub async fn retried<T, F: Future<Output = Result<T, sqlx::Error>>>(
     }
 }
 
-/// Runs a short read by key, and retries it once if its connection is dead or hangs.
+/// Runs a short read by key and retries it once if its connection is dead or hangs.
 pub async fn short_read<T, F: Future<Output = Result<T, sqlx::Error>>>(
     from: &Connections,
     run: impl Fn(Connections) -> F,
@@ -180,6 +180,6 @@ pub async fn short_read<T, F: Future<Output = Result<T, sqlx::Error>>>(
         return result;
     }
     count_retry(RETRY_SILENCE);
-    tracing::warn!("a read by key got no response within {} s and is retried", SHORT_READ_TIMEOUT.as_secs());
+    tracing::warn!("a read by key got no response within {} s and will be retried", SHORT_READ_TIMEOUT.as_secs());
     run(from.clone()).await
 }

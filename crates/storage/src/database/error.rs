@@ -4,19 +4,19 @@ use sqlx::{migrate::MigrateError, postgres::PgConnectOptions};
 
 use crate::error::text;
 
-/// Reason why the database cannot be used. The messages are for operators and contain no password.
+/// Reason why the database cannot be used. Messages are for operators and contain no passwords.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say it")]
+#[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum DatabaseError {
     #[error("the database URL is not valid: {0}")]
     Url(String),
     #[error("cannot connect to the database {database} at {host}: {}", text(.source))]
     Connect { host: String, database: String, source: sqlx::Error },
-    #[error("no TLS connection to {host} with `sslmode` and `sslrootcert` of the database URL: {}", text(.source))]
+    #[error("no TLS connection to {host} with the database URL's `sslmode` and `sslrootcert`: {}", text(.source))]
     Tls { host: String, source: sqlx::Error },
     #[error(
-        "{host} refuses a parameter of the database URL ({}), as a pooler such as PgBouncer does. Remove `options` from \
-         the URL, and set its settings for the role (`alter role … set …`)",
+        "{host} rejects a parameter of the database URL ({}), as poolers such as PgBouncer do. Remove `options` from \
+         the URL, and set these settings for the role (`alter role … set …`)",
         text(.source)
     )]
     Parameter { host: String, source: sqlx::Error },
@@ -65,10 +65,10 @@ pub enum DatabaseError {
         "the database's schema is not up to date ({missing} of {total} steps are missing): run `compliance migrate --database-url …`"
     )]
     NotMigrated { missing: usize, total: usize },
-    #[error("the database has Citus {version}, and the service needs 12.1 or newer")]
+    #[error("the database has Citus {version}, but the service needs 12.1 or newer")]
     OldCitus { version: String },
     #[error(
-        "this is not the coordinator of Citus: give its URL, once it has its nodes \
+        "this node is not the Citus coordinator: use the coordinator's URL, after adding its nodes \
          (`citus_set_coordinator_host`, `citus_add_node`)"
     )]
     NotCoordinator,
@@ -77,7 +77,7 @@ pub enum DatabaseError {
          that, and copy the records"
     )]
     LateCitus,
-    #[error("cannot distribute the tables over the nodes of Citus: {}", text(.0))]
+    #[error("cannot distribute the tables over the Citus nodes: {}", text(.0))]
     Distribute(sqlx::Error),
     #[error(
         "the schema is not up to date on Citus (not distributed: {tables}; missing functions: {functions}): run \
@@ -100,7 +100,7 @@ impl DatabaseError {
         }
     }
 
-    /// Returns whether an operator must change a setting. The setting belongs to the URL, a pooler, or the database.
+    /// Returns whether an operator must change a setting of the URL, a pooler or the database.
     pub fn is_wrong_setting(&self) -> bool {
         matches!(
             self,
@@ -128,7 +128,7 @@ fn of_migration(error: &MigrateError) -> String {
     }
 }
 
-/// Returns a host and its port, for messages.
+/// Returns a host with its port, for messages.
 pub(super) fn name(host: &PgConnectOptions) -> String {
     let port = host.get_port();
     match (host.get_socket(), host.get_host()) {

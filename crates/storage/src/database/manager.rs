@@ -1,4 +1,4 @@
-//! How the pool opens connections, and which of them it reuses.
+//! Opens pool connections and decides which ones to reuse.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -20,22 +20,22 @@ use crate::{
     limits::LOCK_TIMEOUT,
 };
 
-/// Age at which a connection is replaced. Otherwise, it would keep its memory and its resolved server forever.
+/// Maximum age of a connection. Without it, a connection would keep its memory and its resolved server forever.
 const CONNECTION_LIFETIME: Duration = Duration::from_mins(30);
 
-/// Whether the server takes writes, and whether it is the database that was last served.
+/// Checks whether the server accepts writes, and whether this is the database last served.
 ///
-/// Also reads a table, as every operation does: no migration locks this table against readers.
+/// Like every operation, the check reads a table. No migration locks this table against readers.
 const CHECK: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean
     and (select count(*) from _sqlx_migrations) > 0, is_database_known()";
-/// The same on Citus, where only the start detects restores.
+/// [`CHECK`] for Citus, where restores are detected only at startup.
 const CHECK_ON_CITUS: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean
     and (select count(*) from _sqlx_migrations) > 0, true";
 
 /// Opens connections.
 #[derive(Debug)]
 pub(super) struct Manager {
-    /// For one-off work, with the same options.
+    /// Pool for one-off work, with the same options.
     options: PgPool,
     url: Mutex<Url>,
     sessions: Sessions,
@@ -47,11 +47,11 @@ pub(super) struct Manager {
 #[derive(Debug)]
 struct Url {
     target: Target,
-    /// The last logged reason why the URL could not be reread.
+    /// Last logged reason why rereading the URL failed.
     logged: Option<String>,
 }
 
-/// A connection of the pool.
+/// A pool connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) raw: PgConnection,
@@ -65,12 +65,12 @@ impl Manager {
         Self { options, url, sessions, on_citus, generation: AtomicUsize::default() }
     }
 
-    /// Maximum number of connections of the service.
+    /// Returns the service's maximum number of connections.
     pub(super) fn most(&self) -> u32 {
         self.options.options().get_max_connections()
     }
 
-    /// Returns whether the service shuts down.
+    /// Returns whether the service is shutting down.
     pub(super) fn is_closed(&self) -> bool {
         self.options.is_closed()
     }
@@ -87,7 +87,7 @@ impl Manager {
 
     /// Opens a connection for statements.
     ///
-    /// Fails if the server takes no writes, or if its database was restored.
+    /// Fails if the server does not accept writes, or if its database was restored.
     pub(super) async fn open(&self) -> Result<Connection, sqlx::Error> {
         let target = self.target();
         let generation = self.generation.load(Ordering::Relaxed);
@@ -96,9 +96,9 @@ impl Manager {
         Ok(Connection { raw, generation })
     }
 
-    /// Checks that the server takes writes, and that its database was not restored.
+    /// Checks that the server accepts writes and that its database was not restored.
     ///
-    /// A schema change can lock the tables that the check reads. The server still responds, so the check is repeated.
+    /// A schema change can lock the tables that the check reads. The server still responds, so the check runs again.
     pub(super) async fn check(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
         let question = if self.on_citus { CHECK_ON_CITUS } else { CHECK };
         let answer = loop {
@@ -116,7 +116,7 @@ impl Manager {
         }
     }
 
-    /// Moves positions and IDs ahead if the database was restored. The move can take long.
+    /// Moves positions and IDs ahead if the database was restored. This can take long.
     pub(super) async fn notice_restore(&self) -> Result<(), sqlx::Error> {
         notice_if_ready(&mut self.connect(&self.target()).await?).await
     }
@@ -129,7 +129,7 @@ impl Manager {
         Ok(connection)
     }
 
-    /// Reads a URL in a file again. Keeps the previous URL if it cannot be read.
+    /// Rereads a URL from its file. Keeps the previous URL if reading fails.
     fn target(&self) -> Target {
         let mut url = self.url.lock();
         match url.target.reread() {
@@ -156,16 +156,16 @@ impl managed::Manager for Manager {
     type Error = sqlx::Error;
 
     async fn create(&self) -> Result<Connection, sqlx::Error> {
-        // Boxed: opening is rare, and would enlarge the future of every statement.
+        // Opening is rare. Without the box, its future would enlarge the future of every statement.
         Box::pin(self.open()).await
     }
 
-    /// Sends nothing: a check would be a round trip for every statement.
+    /// Sends nothing, because a check would cost every statement a round trip.
     async fn recycle(&self, connection: &mut Connection, metrics: &Metrics) -> RecycleResult<sqlx::Error> {
         if self.is_current(connection) && metrics.age() < CONNECTION_LIFETIME {
             Ok(())
         } else {
-            Err(RecycleError::message("the connection is replaced"))
+            Err(RecycleError::message("the connection is outdated"))
         }
     }
 }

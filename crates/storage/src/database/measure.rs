@@ -1,4 +1,4 @@
-//! Metrics of connections, measured when metrics are rendered.
+//! Connection metrics, measured when metrics are rendered.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use telemetry::metrics::on_render;
 use super::{connections::Connections, pool::Pool};
 use crate::metrics::describe_counts;
 
-/// Measures the connections of a service, until they are dropped.
+/// Measures a service's connections until they are dropped.
 pub fn measure(connections: &Connections) {
     let measure = |measure: fn(&Pool) -> usize| {
         let pool = Arc::downgrade(&connections.pool);
         move || Some(measure(&*pool.upgrade()?) as f64)
     };
     describe_counts();
-    describe_gauge!("compliance_database_connections", "Connections to the database: in use by a statement, or idle.");
-    describe_gauge!("compliance_core_queue_length", "Calls that wait for a statement, by queue.");
+    describe_gauge!("compliance_database_connections", "Database connections, in use by a statement or idle.");
+    describe_gauge!("compliance_core_queue_length", "Calls waiting for a statement, by queue.");
     let name = "compliance_database_connections_max";
     describe_gauge!(name, "Maximum number of connections to the database.");
     gauge!(name).set(f64::from(connections.most()));

@@ -1,4 +1,4 @@
-//! Brings the schema up to date: finds missing steps, bounds their lock waits, and cleans up after interrupted attempts.
+//! Brings the schema up to date: finds missing steps, limits their lock waits, and cleans up after interrupted attempts.
 
 use std::time::{Duration, Instant};
 
@@ -15,20 +15,20 @@ use crate::{
     limits::{MIGRATION_LOCK_WAIT, START_TIMEOUT},
 };
 
-/// Delay between two attempts, so that statements that wait behind the migration can run.
+/// Delay between two attempts. Statements queued behind the migration run during this time.
 const MIGRATION_PAUSE: Duration = Duration::from_secs(2);
-/// How long a step waits for a lock. Later statements wait behind it.
+/// How long a step waits for a lock. Later statements queue behind it.
 ///
-/// Nearly every statement is shorter, and callers hardly notice the wait. A backup delays one statement in fifty by this time.
+/// Nearly all statements finish sooner, and callers hardly notice the wait. During a backup, one statement in fifty waits this long.
 const MIGRATION_LOCK_TIMEOUT: &str = "40ms";
-/// After this time without its lock, a step waits longer. Otherwise, overlapping long statements could delay it forever.
+/// Time without a lock after which a step waits longer. Otherwise, overlapping long statements could block it forever.
 const MIGRATION_PATIENCE: Duration = Duration::from_mins(5);
-/// See [`MIGRATION_PATIENCE`].
+/// Lock timeout after [`MIGRATION_PATIENCE`].
 const MIGRATION_LONG_LOCK_TIMEOUT: &str = "1s";
 
-/// Fails like a lock timeout while another process migrates.
+/// Fails like a lock timeout while another process is migrating.
 ///
-/// It does not wait. `create index concurrently` waits for all other statements, so the two processes would wait for each other.
+/// Waiting would deadlock the two processes, because `create index concurrently` waits for all other statements.
 const ALONE: &str = "do $$ begin
     if not pg_try_advisory_lock(hashtext('compliance migrate'), 1) then
         raise lock_not_available using message = 'another process migrates this database';
@@ -37,18 +37,18 @@ end $$";
 
 /// Brings the schema up to date.
 ///
-/// The migration has no time limit. It waits only briefly for each lock before it retries, because the statements of a running service
-/// queue behind it. A role that does not own the schema succeeds only if the schema is up to date.
+/// Statements have no time limit. A step waits only briefly for each lock before it retries, because a running service's statements queue behind it.
+/// A role other than the schema's owner succeeds only if the schema is up to date.
 pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(), DatabaseError> {
     let database = database.into();
     match check_migrated(&database.pool, schema).await {
         Err(DatabaseError::NotMigrated { .. } | DatabaseError::NotDistributed { .. }) => {}
         other => return other,
     }
-    // An advisory lock of the session keeps other processes from migrating at the same time.
+    // A session-level advisory lock keeps other processes from migrating at the same time.
     database.require_session("`compliance migrate`")?;
     let mut connection = database.pool.acquire().await.map_err(DatabaseError::History)?.detach();
-    // Parallel workers would take processors from the service.
+    // Parallel workers would compete with the service for cores.
     let settings = "set statement_timeout = 0; set max_parallel_maintenance_workers = 0";
     sqlx::raw_sql(settings).execute(&mut connection).await.map_err(DatabaseError::History)?;
     let on_citus = citus::is_installed(&mut connection).await?;
@@ -57,7 +57,7 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
         citus::prepare(&mut connection).await?;
         steps = Migrator::with_migrations(schema.migrations.iter().cloned().map(citus::one_by_one).collect());
     }
-    // A newer version may have added steps. This version works with their schema.
+    // A newer version may have added steps. This version also works with their schema.
     steps.set_ignore_missing(true);
     let start = Instant::now();
     while let Err(error) = run(&steps, &mut connection, start.elapsed()).await {
@@ -67,7 +67,7 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
         if !is_in_the_way(cause) || start.elapsed() >= MIGRATION_LOCK_WAIT {
             return Err(error.into());
         }
-        tracing::warn!(reason = %cause, "a migration waits for a lock and is retried");
+        tracing::warn!(reason = %cause, "a migration is waiting for a lock and will retry");
         sleep(MIGRATION_PAUSE).await;
     }
     if on_citus {
@@ -119,7 +119,7 @@ async fn compare_history(pool: &PgPool, schema: &Schema) -> Result<(), DatabaseE
     Ok(())
 }
 
-/// Runs the missing steps. `waited` is the total time of earlier attempts that did not get their locks.
+/// Runs the missing steps. `waited` is the total time of earlier attempts that did not get a lock.
 async fn run(steps: &Migrator, connection: &mut PgConnection, waited: Duration) -> Result<(), MigrateError> {
     sqlx::raw_sql(ALONE).execute(&mut *connection).await?;
     for step in steps.iter() {
@@ -128,7 +128,7 @@ async fn run(steps: &Migrator, connection: &mut PgConnection, waited: Duration) 
         if let Some(index) = concurrent_index(step)
             && is_missing(step, connection).await?
         {
-            // An attempt that failed left the index unfinished. A killed process may have finished but not recorded it.
+            // A failed attempt leaves an unfinished index. A killed process may have finished the index without recording the step.
             let drop = format!("drop index concurrently if exists {index}");
             sqlx::raw_sql(AssertSqlSafe(drop)).execute(&mut *connection).await?;
         }
@@ -139,8 +139,7 @@ async fn run(steps: &Migrator, connection: &mut PgConnection, waited: Duration) 
 
 /// Returns how long a step waits for a lock.
 ///
-/// The statements of a running service queue behind most steps. A step that creates an index concurrently blocks nobody, but waits for
-/// all other statements to end.
+/// A running service's statements queue behind most steps. Creating an index concurrently blocks nothing, but waits for all other statements to end.
 fn lock_timeout(step: &Migration, waited: Duration) -> String {
     if concurrent_index(step).is_some() {
         return format!("{}s", MIGRATION_LOCK_WAIT.as_secs());
@@ -149,7 +148,7 @@ fn lock_timeout(step: &Migration, waited: Duration) -> String {
     timeout.to_owned()
 }
 
-/// Returns the index that a step creates concurrently. The step is a single statement outside a transaction.
+/// Returns the index that a step creates concurrently, if any. Such a step is a single statement outside a transaction.
 fn concurrent_index(step: &Migration) -> Option<&str> {
     let mut words = step.sql.as_str().lines().filter(|line| !line.starts_with("--")).flat_map(str::split_whitespace);
     let makes = step.no_tx && words.next() == Some("create") && words.any(|word| word == "concurrently");
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_with_waiters_behind_give_up_early() {
+    fn blocking_steps_use_short_lock_timeouts() {
         for (sql, index, first, later) in [
             (INDEX, Some("doubles_key"), "600s", "600s"),
             ("-- no-transaction\ndo $$ begin end $$", None, "40ms", "1s"),
@@ -206,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn unfinished_indexes_are_made_again() {
+    async fn unfinished_indexes_are_rebuilt() {
         let server = TestCluster::start(ClusterOptions::temporary()).await;
         server.endpoint.create_database("steps").await.unwrap();
         let pool = sqlx::PgPool::connect_with(server.endpoint.options(OWNER_ROLE, "steps")).await.unwrap();
@@ -224,7 +223,7 @@ mod tests {
             assert!(sqlx::query_scalar::<_, bool>(valid).fetch_one(&pool).await.unwrap());
         }
 
-        // Another process detects this migration, and does not wait within a statement.
+        // Another process detects this migration and fails without waiting.
         let mut other = pool.acquire().await.unwrap();
         let refused = run(&steps, &mut other, Duration::ZERO).await.unwrap_err();
         assert!(refused.to_string().contains("another process migrates"), "{refused}");

@@ -1,4 +1,4 @@
-//! Opening a database, and what a pooler and Citus change.
+//! Opens databases, and detects poolers and Citus.
 
 use sqlx::{
     Connection as _, PgConnection, PgExecutor, PgPool,
@@ -14,17 +14,17 @@ use super::{
 };
 use crate::limits::{ACQUIRE_TIMEOUT, POOLER_CHECK_TIMEOUT, START_TIMEOUT};
 
-/// Lock timeout of connections that no caller borrows.
+/// Lock timeout of connections for one-off work: unlimited.
 const NO_LOCK_TIMEOUT: &str = "0";
 
-/// The connection limits of the role and the database, lowest first.
+/// Connection limits of the role and the database, lowest first.
 const CONNECTION_LIMITS: &str = "
     select 'the role ' || rolname, rolconnlimit from pg_roles where rolname = current_user and rolconnlimit >= 0
     union all
     select 'the database ' || datname, datconnlimit from pg_database where datname = current_database() and datconnlimit >= 0
     order by 2";
 
-/// A database, with a pool of connections.
+/// A database and a connection pool.
 #[derive(Clone, Debug)]
 pub struct Database {
     /// Pool for one-off work, such as a migration.
@@ -38,7 +38,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// Maximum number of connections to the database.
+    /// Returns the maximum number of connections to the database.
     pub fn max_connections(&self) -> usize {
         self.pool.options().get_max_connections() as usize
     }
@@ -60,7 +60,7 @@ impl From<&Database> for Database {
     }
 }
 
-/// A database without a pooler, Citus or password changes.
+/// Creates a database without a pooler, Citus or password changes.
 impl From<&PgPool> for Database {
     fn from(pool: &PgPool) -> Self {
         let target = Target::from((*pool.connect_options()).clone());
@@ -68,17 +68,17 @@ impl From<&PgPool> for Database {
     }
 }
 
-/// Opens a pool of connections, and checks that the database responds.
+/// Opens a connection pool and checks that the database responds.
 pub async fn connect(options: PgConnectOptions, connections: u32) -> Result<PgPool, DatabaseError> {
     Ok(open(options.into(), connections).await?.pool)
 }
 
 /// Opens and checks connections to a database.
 ///
-/// If the URL is in a file, reads the file again first.
+/// If the URL is in a file, rereads the file first.
 pub async fn open(target: Target, connections: u32) -> Result<Database, DatabaseError> {
     let target = target.latest();
-    // The pool would retry until its timeout and then not report the cause.
+    // The pool would retry until its timeout and hide the cause.
     let mut first = target.first().await?;
     let host = target.options();
     let on_citus = citus::is_installed(&mut first).await?;
@@ -92,7 +92,7 @@ pub async fn open(target: Target, connections: u32) -> Result<Database, Database
             pool.after_connect(move |connection, _| Box::pin(session::set(connection, on_citus, NO_LOCK_TIMEOUT)))
         }
         Sessions::Shared => {
-            tracing::info!(host = name(host), "a pooler shares sessions: the settings of the database role apply");
+            tracing::info!(host = name(host), "a pooler shares sessions: the database role's settings apply");
             pool
         }
     };
@@ -115,7 +115,7 @@ async fn warn_of_limit(connection: &mut PgConnection, connections: u32) -> Resul
     Ok(())
 }
 
-/// Returns the lowest connection limit that the role or the database has, with its owner.
+/// Returns the lowest connection limit of the role or the database, with its owner.
 pub async fn connection_limit(executor: impl PgExecutor<'_>) -> Result<Option<(String, i32)>, sqlx::Error> {
     sqlx::query_as(CONNECTION_LIMITS).fetch_optional(executor).await
 }

@@ -1,4 +1,4 @@
-//! The connections of a service. A statement or transaction borrows one of them.
+//! The service's connection pool. Each statement or transaction borrows one connection.
 
 use std::sync::Arc;
 
@@ -18,27 +18,27 @@ use crate::{
     table::Inputs,
 };
 
-/// Connections that no statement borrows: one for the probe, and one for schema queries.
+/// Connections that statements cannot borrow: one for the probe and one for schema queries.
 const NOT_BORROWED: usize = 2;
 
-/// The connections to the database.
+/// Connections to the database.
 #[derive(Debug)]
 pub(super) struct Pool {
     connections: managed::Pool<Manager>,
-    /// Whether the database responds. The probe sets it, and every statement reads it.
+    /// Whether the database responds. The probe sets this flag, and every statement reads it.
     pub(super) responds: watch::Sender<bool>,
-    /// Makes the probe check the database now, because a connection was lost.
+    /// Makes the probe check the database now, after a lost connection.
     pub(super) check_now: Notify,
     pub(super) inputs: Arc<Inputs>,
 }
 
 impl Pool {
-    /// Creates a pool with the limit of the database's sqlx pool.
+    /// Creates a pool within the limit of the database's sqlx pool.
     pub(super) fn new(database: &Database, inputs: Inputs) -> Arc<Self> {
         let manager = Manager::new(database);
         let limit = (manager.most() as usize).saturating_sub(NOT_BORROWED).max(1);
         let connections = managed::Pool::builder(manager).max_size(limit).queue_mode(QueueMode::Lifo);
-        #[allow(clippy::expect_used, reason = "only timeouts of the pool itself need a runtime")]
+        #[allow(clippy::expect_used, reason = "only pool timeouts need a runtime")]
         let connections = connections.build().expect("the pool has no timeouts");
         let responds = watch::Sender::new(true);
         Arc::new(Self { connections, responds, check_now: Notify::new(), inputs: Arc::new(inputs) })
@@ -52,7 +52,7 @@ impl Pool {
         *self.responds.borrow()
     }
 
-    /// Number of connections that statements have borrowed.
+    /// Returns the number of borrowed connections.
     pub(super) fn in_use(&self) -> usize {
         let status = self.connections.status();
         status.size - status.available
@@ -62,7 +62,7 @@ impl Pool {
         self.connections.status().available
     }
 
-    /// Closes idle connections, and borrowed ones after their statement.
+    /// Closes idle connections now, and borrowed ones after their statement.
     ///
     /// If one connection was lost, the server has probably closed them all.
     pub(super) fn replace_all(&self) {
@@ -89,10 +89,10 @@ impl Pool {
     }
 }
 
-/// A connection that is borrowed for one statement or transaction.
+/// A connection borrowed for one statement or transaction.
 ///
-/// The borrower reports the result with [`done`](Self::done). Without a report, the caller has left. Dropping this then closes the
-/// connection, which may still receive the statement's response. The server notices within a second, and ends the statement.
+/// The borrower reports the result with [`done`](Self::done). Without a report, the caller has left. Dropping the value then closes the connection,
+/// which may still receive the statement's response. The server notices within a second and ends the statement.
 pub struct BorrowedConnection {
     pool: Arc<Pool>,
     connection: Option<Object<Manager>>,
@@ -103,7 +103,7 @@ pub struct BorrowedConnection {
 impl BorrowedConnection {
     /// Borrows a connection.
     ///
-    /// Waits a bounded time for one, and not at all while the database does not respond.
+    /// Waits for a bounded time, or fails immediately while the database does not respond.
     pub(super) async fn of(pool: &Arc<Pool>) -> Result<Self, sqlx::Error> {
         let wait = ConnectionWait::start();
         if !pool.responds() {
@@ -123,29 +123,29 @@ impl BorrowedConnection {
         Ok((&mut connection.raw, outage))
     }
 
-    /// Returns the connection for a transaction. A failed transaction closes it, unless it was rolled back.
+    /// Returns the connection for a transaction. A failed transaction closes the connection, unless it was rolled back.
     pub fn transaction(&mut self) -> Result<(&mut PgConnection, Outage), sqlx::Error> {
         self.in_transaction = true;
         self.connection()
     }
 
-    /// Gives back the connection if nothing was sent.
+    /// Returns an unused connection to the pool.
     pub fn unused(mut self) {
         drop(self.connection.take());
     }
 
-    /// Reports how a statement ended, and gives back the connection.
+    /// Reports a statement's result and returns the connection to the pool.
     pub fn done<T>(mut self, result: Result<T, sqlx::Error>) -> Result<T, sqlx::Error> {
         if result.is_err() {
             self.span.fail("the statement failed");
         }
         match &result {
-            // All open connections know the same objects, so the next statement needs a new connection.
+            // All open connections refer to the same objects, so the next statement needs a new connection.
             Err(error) if is_disconnected(error) && !is_of_other_node(error) || is_stale(error) => {
                 self.pool.replace_all();
                 self.pool.check_now.notify_one();
             }
-            // The rest of the response was not read.
+            // The rest of the response is still unread.
             Err(_) if self.in_transaction => {}
             _ => drop(self.connection.take()),
         }
@@ -161,12 +161,12 @@ impl Drop for BorrowedConnection {
     }
 }
 
-/// Ends waits for statements when the database no longer responds.
+/// Ends waits for statements when the database stops responding.
 #[derive(Debug)]
 pub struct Outage(watch::Receiver<bool>);
 
 impl Outage {
-    /// Waits until a statement ends. Fails if the database does not respond.
+    /// Waits until a statement ends. Fails if the database stops responding.
     pub async fn or_end<F: Future>(mut self, statement: F) -> Result<F::Output, sqlx::Error> {
         tokio::select! {
             biased;

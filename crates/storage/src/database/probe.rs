@@ -1,4 +1,4 @@
-//! Checks the database every second, so that calls fail fast when it does not respond.
+//! Checks the database every second. If it does not respond, calls fail fast.
 
 use std::{
     mem,
@@ -15,22 +15,22 @@ use super::{
 };
 use crate::error::{Unavailable, is_disconnected, text};
 
-/// Interval of checks.
+/// Interval between checks.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Interval of checks while the database does not respond.
+/// Interval between checks while the database does not respond.
 const INTERVAL_WHEN_DOWN: Duration = Duration::from_millis(100);
 /// Minimum delay between two checks, even if many connections are lost.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
-/// After this time without a response, the database counts as down.
+/// Time without a response after which the database counts as down.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
-/// Timeout of a check on a new connection. It is longer, because a busy server must first start a process for the connection.
+/// Timeout for a check on a new connection. It is longer, because a busy server must first start a process for the connection.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
-/// Number of connections that a check loses before the database counts as lost. A restarting proxy also closes connections.
+/// Number of lost connections after which a check fails. A restarting proxy also closes connections.
 const LOST_CONNECTIONS: u32 = 3;
 /// How often the log repeats why the database does not respond.
 const REASON_LOG_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Keeps `responds` up to date, until the task is dropped.
+/// Keeps `responds` up to date until the task is dropped.
 pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
     let (mut connection, mut lost) = (None, Instant::now());
     let mut logged = (String::new(), lost);
@@ -72,7 +72,7 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
     }
 }
 
-/// Checks the database on the open connection, or on a new one. A failed or abandoned check closes its connection.
+/// Checks the database on the open connection or a new one. A failed or abandoned check closes its connection.
 async fn check(manager: &Manager, open: &mut Option<Connection>) -> Result<(), sqlx::Error> {
     let mut tries = 1;
     loop {
@@ -95,7 +95,7 @@ async fn check(manager: &Manager, open: &mut Option<Connection>) -> Result<(), s
     }
 }
 
-/// Moves positions and IDs ahead after a restore. Returns whether the database can be served now.
+/// Moves positions and IDs ahead after a restore. Returns whether the service can use the database now.
 async fn notice_restore(pool: &Pool) -> bool {
     pool.manager().notice_restore().await.is_ok() && pool.inputs.reread().await
 }

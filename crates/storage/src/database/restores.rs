@@ -1,6 +1,6 @@
-//! After a restore or a fail-over, positions and IDs jump ahead before the database is served.
+//! Moves positions and IDs ahead after a restore or a fail-over, before the service uses the database.
 //!
-//! `migrations/20261128000020_restores.sql` explains how this is detected, and `…80_restores_by_time.sql` how far they jump.
+//! `migrations/20261128000020_restores.sql` explains the detection, and `…80_restores_by_time.sql` explains how far they jump.
 
 use std::time::Duration;
 
@@ -10,32 +10,32 @@ use tokio::time::{sleep, timeout};
 
 use crate::error::{is_missing_object, text};
 
-/// Number of detected restores.
+/// Metric that counts detected restores.
 const RESTORES: &str = "compliance_database_restores_total";
-/// Timeout of the jump of all positions and IDs after a restore.
+/// Timeout for moving all positions and IDs ahead.
 const RESTORE_TIMEOUT: Duration = Duration::from_mins(10);
-/// Delay before a failed jump is retried.
+/// Delay before retrying a failed jump.
 const RESTORE_PAUSE: Duration = Duration::from_secs(1);
 
-/// Without a statement timeout, because another process may be doing the same.
+/// Disables timeouts, because another process may be moving the same positions and IDs.
 const BEGIN: &str = "begin; set local statement_timeout = 0; set local lock_timeout = 0";
 
 /// Jump of one counter.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Jump {
-    /// `company`, for its positions, or `sequence`, for IDs.
+    /// `company` for positions, `sequence` for IDs.
     pub kind: String,
-    /// ID of the company, or name of the sequence.
+    /// Company ID or sequence name.
     pub name: String,
     /// Last number before the jump.
     pub before: i64,
-    /// Last number after the jump: the next one follows it.
+    /// Last number after the jump. The next number follows it.
     pub after: i64,
 }
 
-/// Moves the positions of all companies and all IDs ahead.
+/// Moves all companies' positions and all IDs ahead.
 ///
-/// It does not check whether the database was restored.
+/// Does not check whether the database was restored.
 ///
 /// # Errors
 ///
@@ -44,18 +44,13 @@ pub async fn jump_ahead(connection: &mut PgConnection) -> Result<Vec<Jump>, sqlx
     sqlx::query_as("select * from jump_ahead()").fetch_all(connection).await
 }
 
-/// Detects a restore before a service starts.
+/// Detects a restore before the service starts.
 pub async fn start(pool: &PgPool) -> Result<(), sqlx::Error> {
-    describe(
-        RESTORES,
-        "Number of detected database restores, and of standbys that took over.",
-        "noticed",
-        &["automatically"],
-    );
+    describe(RESTORES, "Detected database restores and standby promotions.", "noticed", &["automatically"]);
     notice(&mut *pool.acquire().await?).await
 }
 
-/// Advances positions and IDs if the database was restored.
+/// Moves positions and IDs ahead if the database was restored.
 pub(super) async fn notice(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     let noticed = async {
         let mut transaction = connection.begin_with(BEGIN).await?;
@@ -73,16 +68,16 @@ pub(super) async fn notice(connection: &mut PgConnection) -> Result<(), sqlx::Er
     Ok(())
 }
 
-/// Like [`notice`], while the service runs. During a restore, the functions are missing, which is not logged.
+/// Like [`notice`], but for a running service. Missing functions, as during a restore, are not logged.
 ///
-/// After any other failure, it pauses, because each attempt reads all tables.
+/// Pauses after any other failure, because each attempt reads all tables.
 pub(super) async fn notice_if_ready(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     let noticed = notice(connection).await;
     if let Err(error) = &noticed
         && !is_missing_object(error)
     {
         tracing::error!(
-            "the database was restored, and its positions cannot jump ahead. If the restore has ended, run `compliance restored` as \
+            "the database was restored, but its positions cannot jump ahead. If the restore has ended, run `compliance restored` as \
              the owner of the database: {}",
             text(error)
         );

@@ -1,4 +1,4 @@
-//! Rows of statements. Each statement borrows a connection.
+//! Fetches rows. Each statement borrows a connection.
 
 use admission::{LimitReached, Reservation, SMALL};
 use futures::{
@@ -14,18 +14,18 @@ use sqlx::{
 use super::connections::Connections;
 use crate::limits::COPIES;
 
-/// Rows of a statement, with the memory that they use.
+/// A statement's rows, with the memory they use.
 #[derive(Debug)]
 pub struct Fetched {
-    /// The rows in their order.
+    /// Rows, in order.
     pub rows: Vec<PgRow>,
     /// Why the rows ended.
     pub end: End,
-    /// Memory for the rows, and for the values made from them.
+    /// Memory for the rows and the values decoded from them.
     pub memory: Reservation,
 }
 
-/// Why the rows of a statement end.
+/// Reason why a statement's rows end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The statement has no more rows.
@@ -39,7 +39,7 @@ pub enum End {
 impl Connections {
     /// Returns the rows that fit in `most` bytes, at least one.
     ///
-    /// Reserves their memory for the company of `memory`. A statement with more rows is abandoned.
+    /// Reserves their memory for the company of `memory`. Abandons the statement if it has more rows.
     pub async fn fetch_at_most<'q, E: 'q + Execute<'q, Postgres>>(
         &self,
         query: E,
@@ -65,9 +65,7 @@ impl Connections {
         Ok(Fetched { rows, end, memory })
     }
 
-    /// Passes rows to `take` one after another, until it returns false.
-    ///
-    /// The rest of the statement is then abandoned.
+    /// Passes rows to `take` one by one until it returns false, and then abandons the statement.
     pub async fn fetch_while<'q, E: 'q + Execute<'q, Postgres>, F: Future<Output = bool>>(
         &self,
         query: E,
@@ -126,9 +124,9 @@ impl<'p> Executor<'p> for &'_ Connections {
     }
 }
 
-/// Statements are prepared by the connection that runs them.
+/// Fails, because only the connection that runs a statement prepares it.
 fn not_used<'e, T: Send + 'e>() -> BoxFuture<'e, Result<T, sqlx::Error>> {
-    Box::pin(ready(Err(sqlx::Error::Protocol("no statement is prepared without a connection".to_owned()))))
+    Box::pin(ready(Err(sqlx::Error::Protocol("cannot prepare a statement without a connection".to_owned()))))
 }
 
 /// Returns the size of a row's values, in bytes.

@@ -1,6 +1,6 @@
-//! Settings of each session, and poolers between the service and PostgreSQL, which can share sessions.
+//! Session settings, and detection of poolers that share sessions.
 //!
-//! The service applies the settings with a statement, because poolers refuse startup parameters.
+//! The service applies the settings with a statement, because poolers reject startup parameters.
 
 use std::time::Duration;
 
@@ -11,30 +11,30 @@ use tokio::time::timeout;
 use super::error::{DatabaseError, name};
 use crate::limits::{LOCK_TIMEOUT, POOLER_CHECK_TIMEOUT, STATEMENT_CACHE};
 
-/// None of these settings affects which index a statement uses. The values are written as PostgreSQL shows them.
+/// Session settings, with values as PostgreSQL shows them. None affects which index a statement uses.
 const SETTINGS: [(&str, &str); 6] = [
-    // The maximum time that a client may take to read a large page.
+    // Maximum time for a client to read a large page.
     ("statement_timeout", "2min"),
     ("idle_in_transaction_session_timeout", "1min"),
-    // Each statement is written for one plan. Planning it again would cost more than running it.
+    // Each statement is written for one plan. Replanning it would cost more than running it.
     ("plan_cache_mode", "force_generic_plan"),
     ("jit", "off"),
     ("max_parallel_workers_per_gather", "0"),
-    // The server ends the statements of a killed service.
+    // Makes the server end the statements of a killed service.
     ("client_connection_check_interval", "1s"),
 ];
-/// Citus needs a plan for each company.
+/// Citus needs a separate plan per company.
 const ON_CITUS: (&str, &str) = ("plan_cache_mode", "auto");
-/// The server closes connections to an unreachable service. A pooler has its own settings.
+/// Settings that make the server close connections to an unreachable service. A pooler has its own settings.
 const KEEPALIVES: [(&str, &str); 3] =
     [("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "4")];
 
-/// Number of checks whether a pooler gives a statement another server process. Each check is one round trip.
+/// Number of checks for a pooler that switches server processes. Each check is one round trip.
 const POOLER_CHECKS: usize = 5;
 
-/// `protocol_violation`, the only code of `PgBouncer`.
+/// `protocol_violation`, the only code that `PgBouncer` reports.
 ///
-/// The pooler refuses a startup parameter, a password, or a transaction in `statement` mode, or cannot reach its server.
+/// The pooler rejects a startup parameter, a password, or a transaction in `statement` mode, or cannot reach its server.
 pub(super) const PROTOCOL_VIOLATION: &str = "08P01";
 /// `invalid_sql_statement_name` and `duplicate_prepared_statement`: a statement was prepared in another session.
 const NOT_PREPARED: [&str; 2] = ["26000", "42P05"];
@@ -47,7 +47,7 @@ pub(super) fn with_settings(options: PgConnectOptions, is_named: bool) -> PgConn
     options.statement_cache_capacity(STATEMENT_CACHE).extra_float_digits(None)
 }
 
-/// Disables sqlx's log of slow statements: it would log attempts, and the service logs whole statements.
+/// Disables sqlx's slow statement log. It would log each attempt, but the service logs whole statements.
 pub(super) fn without_log(options: PgConnectOptions) -> PgConnectOptions {
     options.log_slow_statements(LevelFilter::Off, Duration::ZERO)
 }
@@ -56,7 +56,7 @@ fn settings(on_citus: bool) -> impl Iterator<Item = (&'static str, &'static str)
     SETTINGS.into_iter().map(move |setting| if on_citus && setting.0 == ON_CITUS.0 { ON_CITUS } else { setting })
 }
 
-/// Sets the settings and the lock timeout of a session.
+/// Applies the settings and the lock timeout to a session.
 pub(super) async fn set(
     connection: &mut PgConnection,
     on_citus: bool,
@@ -67,9 +67,9 @@ pub(super) async fn set(
     sqlx::raw_sql(AssertSqlSafe(statements.join(";"))).execute(connection).await.map(drop)
 }
 
-/// Returns the statements that set missing settings for the role, which shared sessions need.
+/// Returns statements that set the role's missing settings, which shared sessions need.
 ///
-/// Any lock timeout up to the service's own is accepted.
+/// Accepts any lock timeout up to the service's own.
 async fn missing_in_role(connection: &mut PgConnection, on_citus: bool) -> Result<Option<String>, sqlx::Error> {
     let settings = settings(on_citus).chain([("lock_timeout", LOCK_TIMEOUT)]);
     let settings: Vec<String> = settings.map(|(name, value)| format!("('{name}', '{value}')")).collect();
@@ -87,15 +87,15 @@ async fn missing_in_role(connection: &mut PgConnection, on_citus: bool) -> Resul
 /// Whether connections have their own sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sessions {
-    /// Each connection has its own.
+    /// Each connection has its own session.
     Own,
-    /// A pooler gives each transaction any session, as with `pool_mode = transaction`.
+    /// A pooler assigns any session to each transaction, as with `pool_mode = transaction`.
     ///
-    /// It keeps prepared statements only. Settings of one caller would apply to others.
+    /// The pooler keeps only prepared statements. One caller's settings would affect other callers.
     Shared,
 }
 
-/// Returns whether a pooler refused a startup parameter.
+/// Returns whether a pooler rejected a startup parameter.
 pub(super) fn refuses_parameter(error: &sqlx::Error) -> bool {
     let begins = |message: &str| PARAMETER.iter().any(|parameter| message.starts_with(parameter));
     code(error).as_deref() == Some(PROTOCOL_VIOLATION)
@@ -106,7 +106,7 @@ fn code(error: &sqlx::Error) -> Option<String> {
     Some(error.as_database_error()?.code()?.into_owned())
 }
 
-/// Finds out whether a pooler shares sessions. Fails if the service cannot use its sessions.
+/// Detects whether a pooler shares sessions. Fails if the service cannot use them.
 pub(super) async fn check(
     first: &mut PgConnection,
     host: &PgConnectOptions,
@@ -122,7 +122,7 @@ pub(super) async fn check(
         Ok(Err(error)) if code(&error).as_deref() == Some(PROTOCOL_VIOLATION) => {
             Err(DatabaseError::StatementPooler { host })
         }
-        // The transaction keeps the only session of the pooler.
+        // The transaction occupies the pooler's only session.
         Err(_) if is_shared => Err(DatabaseError::NotPrepared { host }),
         Ok(Ok(())) if is_shared => match missing_in_role(first, on_citus).await {
             Ok(None) => Ok(Sessions::Shared),
@@ -133,13 +133,13 @@ pub(super) async fn check(
     }
 }
 
-/// Runs a prepared statement before and during a transaction of another connection.
+/// Runs a prepared statement before and during another connection's transaction.
 ///
-/// During the transaction, a pooler gives the statement another process, where it may not be prepared. Other clients can hide this once,
-/// so the statement runs a few times.
+/// During the transaction, a pooler assigns another server process, where the statement may not be prepared. Other clients can hide this once, so the
+/// statement runs several times.
 async fn compare(first: &mut PgConnection, host: &PgConnectOptions, is_shared: &mut bool) -> Result<(), sqlx::Error> {
     let before = prepared_backend(first).await?;
-    // A second connection may not be free now.
+    // A second connection may be unavailable.
     let Ok(mut other) = PgConnection::connect_with(host).await else { return Ok(()) };
     sqlx::raw_sql("begin").execute(&mut other).await?;
     let of_other: i32 = sqlx::raw_sql("select pg_backend_pid()").fetch_one(&mut other).await?.try_get(0)?;
@@ -151,7 +151,7 @@ async fn compare(first: &mut PgConnection, host: &PgConnectOptions, is_shared: &
     other.close().await
 }
 
-/// Returns the server's process ID with a statement that stays prepared.
+/// Returns the server's process ID, using a statement that stays prepared.
 async fn prepared_backend(connection: &mut PgConnection) -> Result<i32, sqlx::Error> {
     sqlx::query_scalar("select pg_backend_pid() where $1").bind(true).fetch_one(connection).await
 }

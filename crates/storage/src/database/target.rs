@@ -1,4 +1,4 @@
-//! A database as its URL names it: a host, and how to read the URL again.
+//! A database's address, and how to reread its URL.
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
@@ -11,10 +11,10 @@ use super::{
 };
 use crate::{error::Unavailable, limits::START_TIMEOUT};
 
-/// Whether a server takes writes.
+/// Query for whether a server accepts writes.
 const TAKES_WRITES: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean";
 
-/// Reads the URL again from its origin.
+/// Rereads the URL from its source.
 type Source = Arc<dyn Fn() -> Result<Target, String> + Send + Sync>;
 
 /// Address of a database.
@@ -24,7 +24,7 @@ pub struct Target {
     url: String,
     options: PgConnectOptions,
     connect_timeout: Duration,
-    /// Whether a start fails unless the server takes writes.
+    /// Whether startup fails if the server does not accept writes.
     must_write: bool,
     source: Option<Source>,
 }
@@ -41,13 +41,13 @@ impl Target {
         Self { url: url.to_owned(), options, connect_timeout, must_write, source: None }
     }
 
-    /// Sets how the URL is read again when connections fail.
+    /// Sets how to reread the URL when connections fail.
     #[must_use]
     pub fn reread_by(self, source: impl Fn() -> Result<Self, String> + Send + Sync + 'static) -> Self {
         Self { source: Some(Arc::new(source)), ..self }
     }
 
-    /// Returns the options of connections to the host.
+    /// Returns the options for connections to the host.
     pub fn options(&self) -> &PgConnectOptions {
         &self.options
     }
@@ -62,7 +62,7 @@ impl Target {
         self.options.get_database().unwrap_or_else(|| self.options.get_username())
     }
 
-    /// Reads the URL again. Returns the same target if it cannot be read or used.
+    /// Rereads the URL. Keeps the current target if the URL cannot be read or used.
     pub(super) fn latest(self) -> Self {
         match self.reread() {
             None => self,
@@ -74,7 +74,7 @@ impl Target {
         }
     }
 
-    /// Reads the URL again. Returns `None` if it has not changed.
+    /// Rereads the URL. Returns `None` if it has not changed.
     pub(super) fn reread(&self) -> Option<Result<Self, String>> {
         let source = self.source.as_ref()?;
         match source() {
@@ -91,7 +91,7 @@ impl Target {
         timeout(self.connect_timeout, connecting).await.unwrap_or_else(|_| Err(silence()))
     }
 
-    /// Opens the first connection of a program.
+    /// Opens a program's first connection.
     pub(super) async fn first(&self) -> Result<PgConnection, DatabaseError> {
         let connecting = async {
             let mut connection = self.connect().await?;
@@ -125,16 +125,16 @@ impl From<PgConnectOptions> for Target {
 
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The options contain a password.
+        // Omits the options, which contain a password.
         f.debug_tuple("Target").field(&self.description()).finish()
     }
 }
 
-/// Whether the TLS handshake failed, for example because the certificate names another host.
+/// Returns whether the TLS handshake failed, for example because the certificate names another host.
 fn is_of_tls(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Tls(_) => true,
-        // rustls rejects what the server sent.
+        // rustls rejected the server's data.
         sqlx::Error::Io(error) => error.kind() == io::ErrorKind::InvalidData,
         _ => false,
     }
@@ -145,5 +145,5 @@ fn silence() -> sqlx::Error {
 }
 
 pub(super) fn log_unread(reason: &str) {
-    tracing::warn!(reason, "the database URL cannot be read again; the previous one stays in use");
+    tracing::warn!(reason, "cannot reread the database URL; keeping the previous one");
 }

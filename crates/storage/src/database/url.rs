@@ -1,4 +1,4 @@
-//! Database URLs: a host and parameters. A parameter without effect is an error.
+//! Database URLs. A parameter without effect is an error.
 
 use std::{borrow::Cow, path::PathBuf, str::FromStr as _, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::limits::START_TIMEOUT;
 const MAX_CONNECT_SECONDS: u64 = 300;
 
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
-/// Parameters that are passed on.
+/// Parameters passed on to sqlx.
 const PASSED: [&str; 15] = [
     "application_name",
     "dbname",
@@ -44,7 +44,7 @@ const DECIDED: [&str; 6] = [
 
 /// Message for a URL with several hosts.
 const SEVERAL_HOSTS: &str =
-    "it names several hosts: use one endpoint, which always leads to the primary (docs/operations/fail-over.md)";
+    "it names several hosts: use one endpoint that always leads to the primary (docs/operations/fail-over.md)";
 
 /// Parses a `postgres://` URL. Errors omit values, because the value of a misspelled `password` is a secret.
 pub fn target(url: &str) -> Result<Target, DatabaseError> {
@@ -55,15 +55,15 @@ fn read(url: &str) -> Result<Target, String> {
     // sqlx accepts any scheme. In `user:password@host`, the user would be the scheme, and the database name would contain the password.
     let rest = SCHEMES.iter().find_map(|scheme| url.strip_prefix(scheme)).ok_or("it must begin with postgres://")?;
     if rest.contains('#') {
-        return Err("it contains #, which ends a URL: write %23".to_owned());
+        return Err("it contains #, which ends a URL: write it as %23".to_owned());
     }
     let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, path) = before.split_at(before.find('/').unwrap_or(before.len()));
     if path.contains('@') {
-        return Err("its user or password contains /: write %2F".to_owned());
+        return Err("its user or password contains /: write it as %2F".to_owned());
     }
     if !authority.contains('@') && query.split('&').next().is_some_and(|first| before_equals(first).contains('@')) {
-        return Err("its user or password contains ?: write %3F".to_owned());
+        return Err("its user or password contains ?: write it as %3F".to_owned());
     }
     let (user, named) = authority.rsplit_once('@').map_or((None, authority), |(user, hosts)| (Some(user), hosts));
     let parameters = Parameters::read(query)?;
@@ -71,7 +71,7 @@ fn read(url: &str) -> Result<Target, String> {
     if named.contains(',') {
         return Err(SEVERAL_HOSTS.to_owned());
     }
-    // A user needs a host in the URL. The parameter replaces this host.
+    // A URL with a user needs a host. The parameter replaces that host.
     let named = if parameters.has_host { "localhost" } else { named };
     let user = user.map_or_else(String::new, |user| format!("{user}@"));
     let rest = Serializer::new(String::new()).extend_pairs(&parameters.passed).finish();
@@ -79,7 +79,7 @@ fn read(url: &str) -> Result<Target, String> {
     // sqlx logs ignored parameters with their values.
     let parsed = with_default(NoSubscriber::default(), || PgConnectOptions::from_str(&url_of_host));
     let options = parsed.map_err(|error| error.to_string())?;
-    // sqlx would look up an address with its brackets.
+    // sqlx would try to resolve an IPv6 address with its brackets.
     let options = match options.get_host().strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         Some(address) => options.clone().host(address),
         None => options,
@@ -87,18 +87,18 @@ fn read(url: &str) -> Result<Target, String> {
     Ok(Target::new(url, options, parameters.connect_timeout, parameters.must_write, parameters.is_named))
 }
 
-/// The parameters of a URL.
+/// Parameters of a URL.
 struct Parameters {
     passed: Vec<(String, String)>,
     has_host: bool,
     connect_timeout: Duration,
     must_write: bool,
-    /// Whether there is an `application_name`.
+    /// Whether the URL sets `application_name`.
     is_named: bool,
 }
 
 impl Parameters {
-    /// Reads the certificate files as connections do, so that startup finds an unusable file.
+    /// Reads the certificate files as connections do, to detect unusable files at startup.
     fn check_files(&self) -> Result<(), String> {
         let file = |names: &[&str]| {
             let named = self.passed.iter().rfind(|(name, _)| names.contains(&&**name));
@@ -108,7 +108,7 @@ impl Parameters {
         let identity = match (file(&["sslcert", "ssl-cert"]), file(&["sslkey", "ssl-key"])) {
             (Some((name, certificate)), Some((_, key))) => Some((name, IdentityFiles { certificate, key })),
             (None, None) => None,
-            _ => return Err("it needs both parameters sslcert and sslkey, or none of them".to_owned()),
+            _ => return Err("it needs both parameters sslcert and sslkey, or neither".to_owned()),
         };
         if let Some((name, path)) = authority {
             ClientTls::load(Some(path), None).map_err(|error| format!("the parameter {name}: {error}"))?;
@@ -150,7 +150,7 @@ impl Parameters {
                 }
             }
         }
-        // An address needs no name lookup.
+        // An address takes precedence, because it needs no name lookup.
         if let Some(host) = address.or(host) {
             read.passed.push(("host".to_owned(), host));
             read.has_host = true;
@@ -159,22 +159,22 @@ impl Parameters {
     }
 }
 
-/// The name of a parameter.
+/// Returns a parameter's name.
 fn before_equals(parameter: &str) -> &str {
     parameter.split_once('=').map_or(parameter, |(name, _)| name)
 }
 
-/// Returns why a parameter is an error, or `None`.
+/// Returns why a parameter is rejected, or `None` if it is accepted.
 fn rejection(name: &str, value: &str) -> Option<Cow<'static, str>> {
     let reason = match (name, value) {
         ("target_session_attrs", "read-only" | "standby" | "prefer-standby") => {
-            "asks for a server that takes no writes, but the service writes: use read-write, primary or any"
+            "asks for a read-only server, but the service writes: use read-write, primary or any"
         }
         ("target_session_attrs", _) => "must be read-write, primary or any",
         ("load_balance_hosts", _) => "must be disable: the service uses one endpoint",
         ("gssencmode" | "channel_binding", _) => "is not supported: use disable or prefer",
         ("sslrootcert" | "ssl-root-cert" | "ssl-ca", "system") => {
-            "must be a file of authorities in PEM, such as /etc/ssl/certs/ca-certificates.crt"
+            "must be a file with authorities in PEM format, such as /etc/ssl/certs/ca-certificates.crt"
         }
         (name, _) if DECIDED.contains(&name) => "has no effect, because the service sets it itself",
         (name, _) if PASSED.contains(&name) || name.starts_with("options[") => return None,
@@ -195,13 +195,13 @@ fn connect_timeout(value: &str) -> Result<Duration, String> {
 mod tests {
     use super::*;
 
-    /// The host of a URL with its port.
+    /// Returns the host and port of a URL.
     fn host(url: &str) -> String {
         super::super::error::name(target(url).unwrap().options())
     }
 
     #[test]
-    fn url_or_parameters_name_the_host() {
+    fn host_comes_from_url_or_parameters() {
         for (url, expected) in [
             ("postgres://u:p@h:1/d?sslmode=disable&application_name=a&options[x]=y&password=a?b", "h:1"),
             ("postgresql://u:p%2C%40@[::1]:3/d?connect_timeout=3", "[::1]:3"),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn several_hosts_are_rejected() {
+    fn multiple_hosts_are_rejected() {
         for url in [
             "postgres://u:p@one,two/d",
             "postgres://one:1,two:2/d",
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn unreadable_urls_change_nothing() {
+    fn unreadable_urls_keep_previous_target() {
         let latest = |url: &'static str| {
             let again = move || target(url).map_err(|error| error.to_string());
             let latest = target("postgres://u:p@before/d").unwrap().reread_by(again).latest();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_without_effect_are_errors() {
+    fn invalid_urls_and_parameters_are_rejected() {
         for (url, reason) in [
             ("user:password@host", "postgres://"),
             ("postgres://h/d?pasword=hidden", "the parameter pasword is unknown"),

@@ -1,4 +1,4 @@
-//! Writes that are retried where that is safe, and transactions.
+//! Transactions, and writes that are retried where this is safe.
 
 use std::sync::Arc;
 
@@ -15,9 +15,7 @@ use crate::{
 };
 
 impl Connections {
-    /// Runs work in a transaction that records its changes.
-    ///
-    /// The changes are recorded with the current request.
+    /// Runs work in a transaction that records its changes with the current request.
     ///
     /// Rolls back if the work fails, or if `should_commit` returns false for its result.
     pub async fn in_transaction<T>(
@@ -27,7 +25,7 @@ impl Connections {
     ) -> Result<T, sqlx::Error> {
         let mut borrowed = self.borrow_connection().await?;
         let (connection, outage) = borrowed.transaction()?;
-        // After a rollback the whole response was read, so the connection can be used again.
+        // A rollback has read the whole response, so the connection can be reused.
         let mut is_rolled_back = false;
         let working = async {
             let mut transaction = connection.begin_with(self.begin_as_writer()).await?;
@@ -51,12 +49,12 @@ impl Connections {
 
     fn begin_as_writer(&self) -> AssertSqlSafe<String> {
         let writer = statement_context::writer().replace('\'', "''");
-        // Only with this setting, Citus sends settings to its nodes.
+        // Citus sends settings to its nodes only with this setting.
         let propagate = if self.is_divided() { "set local citus.propagate_set_commands = 'local';" } else { "" };
         AssertSqlSafe(format!("begin;{propagate}set local compliance.changed_by = '{writer}'"))
     }
 
-    /// Runs a write that may send batches. Retries it after errors that `can_retry` accepts, a bounded number of times.
+    /// Runs a write that may send batches. Retries it a bounded number of times, after errors that `can_retry` accepts.
     pub async fn try_write<T, F: Future<Output = Result<T, sqlx::Error>>>(
         &self,
         can_retry: fn(&sqlx::Error) -> bool,
@@ -71,7 +69,7 @@ impl Connections {
         }
     }
 
-    /// Returns whether a write that failed after this many tries is retried.
+    /// Returns whether to retry a write that has failed after this many tries.
     pub async fn may_retry(&self, error: &sqlx::Error, can_retry: fn(&sqlx::Error) -> bool, tries: &mut u32) -> bool {
         let may_retry = *tries < MAX_TRIES
             && Unavailable::of(error).is_none()
@@ -79,15 +77,15 @@ impl Connections {
         if may_retry {
             self.advance_ids(error).await;
             count_retry(if is_disconnected(error) { RETRY_CONNECTION } else { RETRY_CONFLICT });
-            tracing::debug!("a write is retried: {}", text(error));
+            tracing::debug!("retrying a write: {}", text(error));
             *tries += 1;
         }
         may_retry
     }
 
-    /// Advances a table's ID sequence past the greatest ID, if a new record got an ID that is taken.
+    /// Advances a table's ID sequence past the highest ID, if a new record got an existing ID.
     ///
-    /// The sequence lags behind the table if only the records were copied.
+    /// The sequence lags behind if only the records were copied.
     async fn advance_ids(&self, error: &sqlx::Error) {
         let Some(database) = error.as_database_error().filter(|_| is_unique_violation(error)) else { return };
         let Some(table) = database.table().filter(|table| database.constraint() == Some(&format!("{table}_pkey")))

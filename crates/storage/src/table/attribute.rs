@@ -1,4 +1,4 @@
-//! Attributes of composite types, and the values that they are encoded from.
+//! Attributes of composite types, and the values they encode.
 
 use compliance_api::{
     country,
@@ -10,7 +10,7 @@ use time::{Date, OffsetDateTime};
 
 use super::encoder::{Attribute, Composite, Encoder};
 
-/// A type that an attribute is encoded from.
+/// A type that an attribute can encode.
 pub trait Sql {
     /// SQL type, as PostgreSQL's `format_type` writes it.
     const TYPE: &'static str;
@@ -37,7 +37,7 @@ sql! {
 }
 
 impl<T: 'static> Attribute<T> {
-    /// An attribute with a number, a flag, a timestamp or a day.
+    /// Creates an attribute for a number, a flag, a timestamp or a date.
     pub fn scalar<V: Sql + for<'q> Encode<'q, Postgres>>(
         name: &'static str,
         value: impl Fn(&T) -> Option<V> + Send + Sync + 'static,
@@ -46,7 +46,7 @@ impl<T: 'static> Attribute<T> {
         Self { name, sql_type: V::TYPE.into(), write: Box::new(write) }
     }
 
-    /// An attribute with a text, bytes, or a list of texts.
+    /// Creates an attribute for text, bytes or a list.
     pub fn borrowed<V: Sql + ?Sized + 'static>(
         name: &'static str,
         value: impl Fn(&T) -> Option<&V> + Send + Sync + 'static,
@@ -58,7 +58,7 @@ impl<T: 'static> Attribute<T> {
         Self { name, sql_type: V::TYPE.into(), write: Box::new(write) }
     }
 
-    /// An attribute with a list of another composite type.
+    /// Creates an attribute for a list of another composite type.
     pub fn composites<U: 'static>(
         name: &'static str,
         composite: &'static Composite<U>,
@@ -68,9 +68,9 @@ impl<T: 'static> Attribute<T> {
         Self { name, sql_type: format!("{}[]", composite.name).into(), write: Box::new(write) }
     }
 
-    /// An attribute with a field of a record. An empty text or list is null.
+    /// Creates an attribute for a record field. An empty text or list becomes null.
     ///
-    /// Returns `None` for a name of a vocabulary, whose ID the record does not have. Use [`scalar`](Self::scalar) with the ID.
+    /// Returns `None` for a vocabulary name, because the record does not have its ID. Use [`scalar`](Self::scalar) with the ID.
     pub fn field<R: 'static>(
         field: &'static RecordField<R>,
         record: impl Fn(&T) -> &R + Send + Sync + 'static,

@@ -1,18 +1,18 @@
-//! Rows for PostgreSQL's `COPY`, in its binary format.
+//! Rows in the binary format of PostgreSQL's `COPY`.
 
 use sqlx::{PgConnection, error::BoxDynError, postgres::PgArgumentBuffer};
 
 use super::encoder::{Attribute, Encoder, Layouts};
 use crate::limits::COPY_PART;
 
-/// The signature of the format, no flags, and no extension of the header.
+/// Format signature, with no flags and no header extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// Replaces the number of columns after the last row.
+/// End marker, in place of the column count of another row.
 const END: i16 = -1;
 
-/// Copies rows into a table, in an open transaction. Each row has a company, an ID, and a value with the other columns.
+/// Copies rows into a table, in an open transaction.
 ///
-/// Each attribute is the column of its name, and other columns are null.
+/// Each row has a company, an ID, and a value. Each attribute of the value fills the column with its name. Other columns are null.
 pub async fn copy<'r, T: 'static>(
     connection: &mut PgConnection,
     table: &str,

@@ -1,4 +1,4 @@
-//! Encoding of values as composite types. The database's catalogue decides the order of attributes, and their names identify them.
+//! Encodes values as composite types. Attributes are identified by name, in the order of the database's catalogue.
 
 use std::{
     borrow::{Borrow, Cow},
@@ -27,10 +27,10 @@ pub struct Attribute<T> {
     pub(super) write: Write<T>,
 }
 
-/// A composite type of the database, for values of type `T`.
+/// A composite database type for values of type `T`.
 pub struct Composite<T> {
     pub(super) name: &'static str,
-    /// Attributes that the program knows.
+    /// Attributes known to the program.
     pub attributes: Vec<Attribute<T>>,
 }
 
@@ -43,12 +43,12 @@ pub struct Layouts(pub(super) HashMap<&'static str, Layout>);
 pub(super) struct Layout {
     pub(super) oid: Oid,
     pub(super) array_oid: Oid,
-    /// Type of each attribute, and its index among the attributes that the program knows.
+    /// Type of each attribute, and its index among the attributes known to the program.
     pub(super) attributes: Vec<(Oid, Option<usize>)>,
 }
 
 impl<T: 'static> Composite<T> {
-    /// Creates a type. The order of the attributes does not matter.
+    /// Creates a type. Attribute order does not matter.
     pub fn new(name: &'static str, attributes: impl IntoIterator<Item = Attribute<T>>) -> Self {
         Self { name, attributes: attributes.into_iter().collect() }
     }
@@ -61,7 +61,7 @@ pub(super) struct Encoder<'b> {
 }
 
 impl Encoder<'_> {
-    /// Writes a value after its length, or null.
+    /// Writes a length-prefixed value, or null.
     pub(super) fn value<'q, V: Encode<'q, Postgres>>(&mut self, value: Option<V>) -> Result<(), BoxDynError> {
         match value {
             None => {
@@ -69,13 +69,13 @@ impl Encoder<'_> {
                 Ok(())
             }
             Some(value) => self.with_length(|encoder| {
-                // No value that is encoded here can be null.
+                // Values encoded here are never null.
                 value.encode_by_ref(encoder.buffer).map(|_| ())
             }),
         }
     }
 
-    /// Writes an array of a composite type after its length.
+    /// Writes a length-prefixed array of a composite type.
     pub(super) fn array<U: 'static>(
         &mut self,
         composite: &'static Composite<U>,
@@ -90,8 +90,7 @@ impl Encoder<'_> {
         values: impl ExactSizeIterator<Item = &'v T>,
     ) -> Result<(), BoxDynError> {
         let layouts = self.layouts;
-        let layout =
-            layouts.0.get(composite.name).ok_or_else(|| format!("the type {} is not known", composite.name))?;
+        let layout = layouts.0.get(composite.name).ok_or_else(|| format!("unknown type {}", composite.name))?;
         let dimensions = i32::from(values.len() > 0);
         self.number(dimensions);
         self.number(0); // No element is null.
@@ -100,11 +99,11 @@ impl Encoder<'_> {
             return Ok(());
         }
         self.number(i32::try_from(values.len())?);
-        self.number(1); // The index of the first element.
+        self.number(1); // Index of the first element.
         let (start, count) = (self.buffer.len(), values.len());
         for (index, value) in values.enumerate() {
             if index == SAMPLE {
-                // A buffer that grows by doubling is copied several times, into pages that the system must clear.
+                // Growing the buffer by doubling would copy it several times, into pages that the system must clear.
                 let each = (self.buffer.len() - start) / SAMPLE;
                 self.buffer.reserve(each * (count - SAMPLE) * 9 / 8);
             }
@@ -114,7 +113,7 @@ impl Encoder<'_> {
                     encoder.oid(*type_oid);
                     match known.and_then(|index| composite.attributes.get(index)) {
                         Some(known) => (known.write)(value, encoder)?,
-                        // A later version of the service has added this attribute.
+                        // A later version of the service added this attribute.
                         None => encoder.value(None::<i64>)?,
                     }
                 }
@@ -149,7 +148,7 @@ impl<T: 'static> Composite<T> {
     }
 }
 
-/// Values that are sent as one array of a composite type.
+/// Values sent as one array of a composite type.
 pub struct Batch<'r, T: 'static, V> {
     composite: &'static Composite<T>,
     layouts: Arc<Layouts>,

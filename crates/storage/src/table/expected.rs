@@ -1,4 +1,4 @@
-//! Tables and input types that this version of the service expects, and how the database differs.
+//! Tables and input types that this version expects, and how the database differs.
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
@@ -21,7 +21,7 @@ struct Relation {
     attributes: Vec<(&'static str, Cow<'static, str>)>,
 }
 
-/// Error of a database without the expected tables and input types.
+/// Error for a database without the expected tables and input types.
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
     /// The catalogue cannot be read.
@@ -45,7 +45,7 @@ struct AttributeRow {
 }
 
 impl Expected {
-    /// Adds the columns of a record.
+    /// Adds a record's columns.
     #[must_use]
     pub fn record<R: Record>(mut self) -> Self {
         for column in R::FIELDS.iter().map(|field| field.column).filter(|column| !column.table.is_empty()) {
@@ -54,7 +54,7 @@ impl Expected {
         self
     }
 
-    /// Adds the attributes of an input type.
+    /// Adds an input type's attributes.
     #[must_use]
     pub fn composite<T>(mut self, composite: &Composite<T>) -> Self {
         for attribute in &composite.attributes {
@@ -102,7 +102,7 @@ impl Expected {
 
 /// Layouts of a database's input types.
 ///
-/// They are read at start, and again after a type has changed.
+/// Read at startup, and again after a type has changed.
 #[derive(Debug)]
 pub struct Inputs {
     pool: PgPool,
@@ -111,9 +111,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Checks the database's tables, and reads its input types' layouts.
-    ///
-    /// It also checks the input types.
+    /// Checks the database's tables and input types, and reads the types' layouts.
     pub async fn open(pool: &PgPool, expected: Expected) -> Result<Self, SchemaError> {
         let layouts = expected.check(pool).await?;
         Ok(Self { pool: pool.clone(), expected, layouts: RwLock::new(Arc::new(layouts)) })
@@ -124,24 +122,24 @@ impl Inputs {
         Arc::clone(&self.layouts.read())
     }
 
-    /// Reads the layouts again after an error that a changed type causes. Returns whether the write can run again.
+    /// Rereads the layouts after an error caused by a changed type. Returns whether the write can run again.
     ///
-    /// The error says that a value does not match its type (`datatype_mismatch`), or that the type is gone. Nothing was written then.
+    /// The error says that a value does not match its type (`datatype_mismatch`), or that the type is gone. Nothing was written.
     pub async fn changed(&self, error: &sqlx::Error) -> bool {
         let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
         (code.is_some_and(|code| code == "42804") || is_stale(error)) && self.reread().await
     }
 
-    /// Reads the layouts again. Returns whether the database is as expected.
+    /// Rereads the layouts. Returns whether the database matches the expected schema.
     pub async fn reread(&self) -> bool {
-        tracing::info!("the database's input types have changed, so their attributes are read again");
+        tracing::info!("the database's input types have changed; rereading their attributes");
         match self.expected.check(&self.pool).await {
             Ok(layouts) => {
                 *self.layouts.write() = Arc::new(layouts);
                 true
             }
             Err(changed) => {
-                tracing::error!("the database's schema has changed while the service is running: {changed}");
+                tracing::error!("the database's schema changed while the service was running: {changed}");
                 false
             }
         }

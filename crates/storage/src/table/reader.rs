@@ -1,4 +1,4 @@
-//! Decoding of rows as records. Each field is read from the column of its name.
+//! Decodes rows as records. Each field is read from the column with its name.
 
 use compliance_api::{
     country,
@@ -15,22 +15,20 @@ use time::OffsetDateTime;
 use super::sql::own_name_column;
 use crate::vocabulary;
 
-/// Years 1 to 9999, as microseconds since the year 2000, UTC.
+/// Years 1 to 9999, in microseconds since the start of 2000 UTC.
 const VALID: std::ops::Range<i64> = -63_082_281_600_000_000..252_455_616_000_000_000;
 
-/// Positions of a record's fields in the rows of a statement.
+/// Positions of a record's fields in a statement's rows.
 pub struct Reader<R: Record> {
     columns: Vec<ReadColumn<R>>,
 }
 
 /// Function that decodes a record from a row with a [`Reader`].
 ///
-/// It also reads what the statement adds to the record.
+/// Also reads what the statement adds to the record.
 pub type Read<R> = fn(&Reader<R>, &PgRow) -> Result<R, sqlx::Error>;
 
-/// Decodes all rows of a statement.
-///
-/// It looks up the columns by name only once.
+/// Decodes all rows of a statement. Looks up columns by name only once.
 pub fn read_all<'r, R: Record, T>(
     rows: impl IntoIterator<Item = &'r PgRow>,
     read: impl Fn(&Reader<R>, &PgRow) -> Result<T, sqlx::Error>,
@@ -41,11 +39,11 @@ pub fn read_all<'r, R: Record, T>(
     std::iter::once(first).chain(rows).map(|row| read(&reader, row)).collect()
 }
 
-/// A field, and the ordinals of its columns.
+/// A field and its column ordinals.
 struct ReadColumn<R: 'static> {
     field: &'static RecordField<R>,
     ordinal: usize,
-    /// For a name of a vocabulary: the column with the company's own name.
+    /// For a vocabulary name, the column with the company's own name.
     own_name: usize,
 }
 
@@ -75,7 +73,7 @@ impl<R: Record> Reader<R> {
 
 type Compatible = fn(&PgTypeInfo) -> bool;
 
-/// Returns which column types a field can be read from.
+/// Returns the check for column types that a field can be read from.
 fn compatible<R>(field: &RecordField<R>) -> Compatible {
     match (&field.access, field.column.form) {
         (Access::Text { .. }, StoredAs::Plain | StoredAs::Date) => String::compatible,
@@ -92,14 +90,14 @@ fn compatible<R>(field: &RecordField<R>) -> Compatible {
     }
 }
 
-/// Returns the ordinal of a field's column. Checks its type once, so values are decoded without a check.
+/// Returns the ordinal of a field's column. Checks the column's type once, so decoding needs no checks.
 fn ordinal<R>(field: &RecordField<R>, row: &PgRow, name: &str, compatible: Compatible) -> Result<usize, sqlx::Error> {
     let column = row.try_column(name)?;
     if compatible(column.type_info()) {
         return Ok(column.ordinal());
     }
     let (found, expected) = (column.type_info().name(), field.column.sql_type);
-    let source = format!("{name} is {found}, and cannot have a value that is stored as {expected}");
+    let source = format!("{name} is {found}, but the field is stored as {expected}");
     Err(sqlx::Error::ColumnDecode { index: field.name.to_owned(), source: source.into() })
 }
 
@@ -149,7 +147,7 @@ pub fn timestamp(timestamp: OffsetDateTime) -> Timestamp {
     Timestamp { seconds: timestamp.unix_timestamp(), nanos: 0 }
 }
 
-/// A timestamp of the years 1 to 9999. Others, such as `infinity`, are read as `None`.
+/// A timestamp in the years 1 to 9999. Others, such as `infinity`, are read as `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValidTimestamp(pub Option<OffsetDateTime>);
 
@@ -167,7 +165,7 @@ impl PgHasArrayType for ValidTimestamp {
 
 impl<'r> Decode<'r, Postgres> for ValidTimestamp {
     fn decode(value: PgValueRef<'r>) -> Result<Self, BoxDynError> {
-        // sqlx panics on a timestamp outside of its range.
+        // sqlx panics on a timestamp outside its range.
         if value.format() == PgValueFormat::Binary {
             let microseconds = i64::from_be_bytes(value.as_bytes()?.try_into()?);
             if !VALID.contains(&microseconds) {
@@ -178,9 +176,7 @@ impl<'r> Decode<'r, Postgres> for ValidTimestamp {
     }
 }
 
-/// Returns a date as PostgreSQL writes it.
-///
-/// `None` outside of the years 1 to 9999.
+/// Returns a date as PostgreSQL writes it, or `None` outside the years 1 to 9999.
 pub fn valid_date(text: String) -> Option<String> {
     Some(text).filter(|text| text.len() == "YYYY-MM-DD".len())
 }

@@ -1,24 +1,22 @@
-//! SQL that names the columns of records.
+//! SQL fragments that name record columns.
 
 use compliance_api::record::{Record, StoredAs};
 
 use crate::vocabulary::own_name;
 
-/// Returns the names of a record's columns, separated by commas.
+/// Returns a record's column names, separated by commas.
 pub fn names<R: Record>() -> String {
     list(R::FIELDS.iter().map(|field| field.column.name.to_owned()))
 }
 
-/// Returns the same columns of a relation, in the same order.
+/// Returns the same columns, qualified with a relation, in the same order.
 pub fn values<R: Record>(relation: &str) -> String {
     list(R::FIELDS.iter().map(|field| format!("{relation}.{}", field.column.name)))
 }
 
-/// Returns SQL that chooses each column's new or old value.
+/// Returns SQL that selects each column's new or old value.
 ///
-/// It chooses the new value if the mask has the column's bit.
-///
-/// An old date outside of the years 1 to 9999 becomes null.
+/// Selects the new value if the mask has the column's bit. An old date outside the years 1 to 9999 becomes null.
 pub fn merged<R: Record>(mask: &str, new: &str, old: &str) -> String {
     list(R::FIELDS.iter().map(|field| {
         let (column, bit) = (field.column.name, field.bit());
@@ -28,8 +26,9 @@ pub fn merged<R: Record>(mask: &str, new: &str, old: &str) -> String {
     }))
 }
 
-/// Returns the condition that any field in the mask changes. A field is in the mask if its bit is set. It changes if its new value differs
-/// from the old value.
+/// Returns the condition that any field in the mask changes.
+///
+/// A field is in the mask if its bit is set. A field changes if its new value differs from the old value.
 pub fn differs<R: Record>(mask: &str, new: &str, old: &str) -> String {
     let differs = R::FIELDS.iter().map(|field| {
         let (column, bit) = (field.column.name, field.bit());
@@ -38,16 +37,14 @@ pub fn differs<R: Record>(mask: &str, new: &str, old: &str) -> String {
     format!("({})", differs.collect::<Vec<_>>().join(" or "))
 }
 
-/// Returns `column = excluded.column` for each column.
-///
-/// An insert of a record that exists uses it.
+/// Returns `column = excluded.column` for each column, for upserts.
 pub fn replacements<R: Record>() -> String {
     list(R::FIELDS.iter().map(|field| format!("{0} = excluded.{0}", field.column.name)))
 }
 
-/// Returns the select list for a [`Reader`](super::Reader). It has each field under its own name.
+/// Returns the select list for a [`Reader`](super::Reader), with each field under its own name.
 ///
-/// `company` is SQL, `aliases` are the aliases of tables, and `computed` are expressions for fields without a column.
+/// `company` is SQL, `aliases` are table aliases, and `computed` are expressions for fields without a column.
 pub fn selection<R: Record>(company: &str, aliases: &[(&str, &str)], computed: &[(&str, &str)]) -> String {
     list(R::FIELDS.iter().map(|field| {
         let (name, column) = (field.name, field.column);

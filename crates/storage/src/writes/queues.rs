@@ -1,4 +1,4 @@
-//! Queues of a company's writes. Writes that would wait for each other in the database wait here, without a connection.
+//! Per-company write queues. Writes that would block each other in the database wait here, without a connection.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,30 +20,30 @@ use crate::{
 
 /// Maximum number of statements that retry a lock, even with many connections.
 const MAX_LOCK_RETRIES: u32 = 4;
-/// Delay before the next retry, because each attempt costs as much as a write.
+/// Delay before the next retry. Each attempt costs as much as a write.
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
-/// Maximum number of concurrent batches of a company. One may wait for another's lock.
+/// Maximum number of concurrent batches per company. One may wait for another's lock.
 const BATCHES_PER_COMPANY: u32 = 2;
-/// The same for internal services. Most batches are small and write different records, so a commit can serve more of them.
+/// [`BATCHES_PER_COMPANY`] for internal services. Most batches are small and write different records, so a commit can serve more of them.
 const MONITORING_WRITES: u32 = 4;
 
-/// The queues of all companies, one for each kind of write.
+/// Queues of all companies, one per kind of write.
 #[derive(Clone)]
 pub struct Queues {
     /// New affiliates.
     pub created_affiliates: CompanyQueue,
-    /// Changes of affiliates.
+    /// Affiliate updates.
     pub updated_affiliates: CompanyQueue,
     /// URLs that partners add or crawlers observe.
     pub urls: CompanyQueue,
-    /// Other writes of internal services.
+    /// Other writes by internal services.
     pub monitoring: CompanyQueue,
-    /// Webhooks. New ones are counted one after another.
+    /// Webhooks. New webhooks are counted one at a time.
     pub webhooks: CompanyQueue,
 }
 
 impl Queues {
-    /// Returns the queues of a service with this many connections.
+    /// Creates the queues of a service with this many connections.
     pub fn new(connections: u32) -> Self {
         let retries = (connections / 4).clamp(1, MAX_LOCK_RETRIES) as usize;
         let retries = Arc::new(Semaphore::new(retries));
@@ -62,33 +62,33 @@ impl Queues {
     }
 }
 
-/// A queue of one kind of write for each company. Writes begin in request order.
+/// A per-company queue for one kind of write. Writes begin in request order.
 #[derive(Clone)]
 pub struct CompanyQueue {
     most: u32,
     companies: CompanySemaphores,
-    /// Permits for statements that a lock has blocked, shared by all queues.
+    /// Permits for statements blocked by a lock, shared by all queues.
     lock_retries: Arc<Semaphore>,
 }
 
-/// Allows one batch or all writes of a company, until dropped.
+/// Permit for one batch or for all writes of a company, until dropped.
 pub struct WritePermit {
     lock_retries: Arc<Semaphore>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl CompanyQueue {
-    /// Waits until one more batch of the company may run.
+    /// Waits until the company may run one more batch.
     pub async fn one(&self, company: i64) -> Result<WritePermit, Error> {
         self.permits(company, 1).await
     }
 
-    /// Waits until no other write of the company runs.
+    /// Waits until the company has no other running writes.
     pub async fn all(&self, company: i64) -> Result<WritePermit, Error> {
         self.permits(company, self.most).await
     }
 
-    /// Takes all permits if no other write of the company runs.
+    /// Takes all permits if the company has no other running writes.
     pub fn try_all(&self, company: i64) -> Option<WritePermit> {
         let permit = self.companies.of(company).try_acquire_many_owned(self.most).ok()?;
         Some(self.with(permit))
@@ -105,9 +105,9 @@ impl CompanyQueue {
 }
 
 impl WritePermit {
-    /// Waits for a permit to retry a statement of the company that a lock has blocked.
+    /// Waits for a permit to retry a statement blocked by a lock.
     ///
-    /// The permits leave most connections to other statements. `last` is the permit of the previous attempt.
+    /// The permits leave most connections free for other statements. `last` is the previous attempt's permit.
     pub async fn lock_retry(&self, last: Option<OwnedSemaphorePermit>) -> Result<OwnedSemaphorePermit, Error> {
         if last.is_some() {
             sleep(LOCK_PAUSE).await;
@@ -117,9 +117,9 @@ impl WritePermit {
         Arc::clone(&self.lock_retries).acquire_owned().await.map_err(|_| Error::internal())
     }
 
-    /// Runs a write, and retries it after errors that `can_retry` accepts, or if it waited too long for a lock.
+    /// Runs a call's write, which may send batches.
     ///
-    /// The write is of a call that may send batches.
+    /// Retries it after errors that `can_retry` accepts, or if it waited too long for a lock.
     pub async fn write<T, F: Future<Output = Result<T, sqlx::Error>>>(
         &self,
         pool: &Connections,
@@ -151,20 +151,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_permits_wait_for_the_company_alone() {
+    async fn exclusive_permits_wait_only_for_own_company() {
         let queue = queue(16);
         let permits = [queue.one(1).await.unwrap(), queue.one(1).await.unwrap()];
         assert!(queue.try_all(1).is_none() && queue.try_all(2).is_some());
         let (mut all, mut later) = (Box::pin(queue.all(1)), Box::pin(queue.one(1)));
         assert!(poll!(all.as_mut()).is_pending() && poll!(later.as_mut()).is_pending());
         drop(permits);
-        assert!(poll!(later.as_mut()).is_pending(), "writes begin in the order of requests");
+        assert!(poll!(later.as_mut()).is_pending(), "writes begin in request order");
         drop(all.await.unwrap());
         later.await.unwrap();
     }
 
     #[tokio::test]
-    async fn lock_retries_use_a_quarter_of_the_connections() {
+    async fn lock_retry_limit_scales_with_connections() {
         for (connections, most) in [(1, 1), (8, 2), (16, 4), (64, 4)] {
             let queue = queue(connections);
             let mut waiting = Vec::new();

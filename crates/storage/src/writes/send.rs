@@ -1,4 +1,4 @@
-//! One statement that writes items of many callers: when it is sent and retried, and what its callers get.
+//! A statement that writes items for many callers: sending, retries and responses.
 
 use std::{collections::HashSet, hash::Hash, pin::pin, sync::Arc, task::Poll};
 
@@ -17,29 +17,29 @@ use crate::{
     table::Layouts,
 };
 
-/// A statement that writes items of many callers.
+/// A statement that writes items for many callers.
 pub trait Write: Send + Sync + 'static {
-    /// Item of one caller.
+    /// One caller's item.
     type Item: Send + Sync + 'static;
-    /// Result of one item.
+    /// One item's result.
     type Written: Send + 'static;
-    /// Key that only one item of a statement may have.
+    /// Key that at most one item of a statement may have.
     type Key: Eq + Hash + Send;
 
     /// Name of the write in metrics.
     const NAME: &'static str;
 
-    /// Returns the company of an item.
+    /// Returns an item's company.
     fn company(item: &Self::Item) -> i64;
 
-    /// Returns the keys of an item. By default it has none.
+    /// Returns an item's keys. By default, an item has none.
     fn keys(_: &Self::Item) -> Vec<Self::Key> {
         Vec::new()
     }
 
     /// Sends one statement that writes all items, and returns their results in order.
     ///
-    /// It must not wait before it sends the statement. `writers` has the [writer](statement_context::writer) of each item.
+    /// Must not wait before sending the statement. `writers` has each item's [writer](statement_context::writer).
     fn write(
         &self,
         session: Session<'_>,
@@ -49,12 +49,12 @@ pub trait Write: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<Self::Written>, sqlx::Error>> + Send;
 }
 
-/// An item, and what is known about its caller.
+/// An item and its caller's context.
 pub(super) struct PendingWrite<T> {
     item: T,
     deadline: Option<Instant>,
     request: statement_context::RequestContext,
-    /// Time of the attempts that wrote nothing.
+    /// Time spent on attempts that wrote nothing.
     spent: Spent,
 }
 
@@ -62,7 +62,7 @@ pub(super) type WaitingWrite<W> = Pending<PendingWrite<<W as Write>::Item>, Resu
 
 /// Reason why a statement wrote nothing.
 pub(super) enum Failure {
-    /// It waited too long for a lock.
+    /// The statement waited too long for a lock.
     Locked,
     /// The database cannot be reached, or the statement took too long.
     Unavailable(Error),
@@ -80,7 +80,7 @@ impl<T> PendingWrite<T> {
     }
 }
 
-/// Writes items with statements that many callers share.
+/// Writes items with statements shared by many callers.
 pub(super) struct SharedWrites<W: Write> {
     pub(super) write: W,
     pub(super) pool: Connections,
@@ -139,7 +139,7 @@ impl<W: Write> SharedWrites<W> {
         Err((batch, failure))
     }
 
-    /// Sends a statement for the callers that have not left by then. Returns `None` if all have left.
+    /// Sends a statement for the callers that are still waiting. Returns `None` if all have left.
     async fn try_write(&self, batch: &mut Vec<WaitingWrite<W>>) -> Result<Option<Vec<W::Written>>, sqlx::Error> {
         let company_id = batch.first().map_or(0, company_of::<W>);
         let pool = self.pool.of_company(company_id);
@@ -154,7 +154,7 @@ impl<W: Write> SharedWrites<W> {
                 polled
             }
         };
-        // Nothing is awaited between this decision and the statement.
+        // There must be no await between this decision and the statement.
         let now = Instant::now();
         batch.retain(|pending| !pending.is_abandoned());
         let late = batch.extract_if(.., |pending| pending.request.deadline.is_some_and(|deadline| deadline <= now));
@@ -177,7 +177,7 @@ impl<W: Write> SharedWrites<W> {
     }
 }
 
-/// Counts a failed statement whose items are sent again.
+/// Counts a failed statement whose items will be sent again.
 pub(super) fn count_failure(failure: &Failure) {
     match failure {
         Failure::Locked => count_retry(RETRY_LOCK),
@@ -205,7 +205,7 @@ fn respond_all<Q, R>(batch: impl IntoIterator<Item = Pending<Q, Result<R, Error>
     }
 }
 
-/// Separates items that one statement can write from the others. No two of them have a key in common.
+/// Separates items that one statement can write from the rest. No two of these items share a key.
 pub(super) fn without_conflicts<T, K: Eq + Hash>(
     items: Vec<T>,
     most: usize,
@@ -216,7 +216,7 @@ pub(super) fn without_conflicts<T, K: Eq + Hash>(
     items.into_iter().partition(|item| {
         let own = keys_of(item);
         let fits = count < most && own.iter().all(|key| !keys.contains(key));
-        // A later item with the same key must not overtake an item that is left out.
+        // A later item must not overtake a postponed item with the same key.
         keys.extend(own);
         count += usize::from(fits);
         fits
@@ -227,24 +227,24 @@ pub(super) fn without_conflicts<T, K: Eq + Hash>(
 mod tests {
     use super::without_conflicts;
 
-    /// Takes the keys of each item. Returns the items that are written now, and the others.
+    /// Splits items, given by their keys, into items written now and the rest.
     fn divided(items: &[&[u8]], most: usize) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         without_conflicts(items.iter().map(|keys| keys.to_vec()).collect(), most, Clone::clone)
     }
 
     #[test]
-    fn items_of_a_statement_share_no_key() {
+    fn statement_items_share_no_keys() {
         assert_eq!(divided(&[&[1, 2], &[3], &[2, 4], &[5]], 9), (vec![vec![1, 2], vec![3], vec![5]], vec![vec![2, 4]]));
-        // The third item has a key in common with the second one, and must not overtake it.
+        // The third item shares a key with the second and must not overtake it.
         assert_eq!(divided(&[&[1], &[1, 2], &[2], &[3]], 9), (vec![vec![1], vec![3]], vec![vec![1, 2], vec![2]]));
         assert_eq!(divided(&[&[], &[]], 9), (vec![vec![], vec![]], vec![]));
     }
 
     #[test]
-    fn a_statement_has_a_limit() {
+    fn statement_size_is_limited() {
         assert_eq!(divided(&[&[1], &[2], &[3]], 2), (vec![vec![1], vec![2]], vec![vec![3]]));
         assert_eq!(divided(&[&[1], &[2]], 2), (vec![vec![1], vec![2]], vec![]));
-        // Items that are left out do not count.
+        // Postponed items do not count towards the limit.
         assert_eq!(divided(&[&[1], &[1], &[2], &[3]], 2), (vec![vec![1], vec![2]], vec![vec![1], vec![3]]));
     }
 }

@@ -1,9 +1,9 @@
-//! The claims of tokens.
+//! Token claims.
 
 use super::signers::{CLAIMS, HEADER, NOW, Signer, verifier_of_secret};
 use crate::token::TokenError;
 
-/// Claims of a token with a valid signature, verified at second 1,800,000,000, and the result.
+/// Signed claims, and the result of verifying them at 1,800,000,000 seconds since 1970.
 const CLAIM_SETS: &[(&str, Result<i64, TokenError>)] = {
     const INVALID: Result<i64, TokenError> = Err(TokenError::Invalid);
     const EXPIRED: Result<i64, TokenError> = Err(TokenError::Expired);
@@ -25,7 +25,7 @@ const CLAIM_SETS: &[(&str, Result<i64, TokenError>)] = {
         (r#"{"company_id":9007199254740991,"exp":1800000060,"aud":"affiliate-compliance"}"#, Ok(9_007_199_254_740_991)),
         (r#"{"company_id":9007199254740992,"exp":1800000060,"aud":"affiliate-compliance"}"#, INVALID),
         (r#"{"company_id":18446744073709551623,"exp":1800000060,"aud":"affiliate-compliance"}"#, INVALID),
-        // Duplicate claims (RFC 7519, 4), in any spelling.
+        // Duplicate claims (RFC 7519, 4), including escaped names.
         (r#"{"company_id":8,"company_id":7,"exp":1800000060,"aud":"affiliate-compliance"}"#, INVALID),
         (r#"{"company_id":7,"company\u005fid":8,"exp":1800000060,"aud":"affiliate-compliance"}"#, INVALID),
         (r#"{"company_id":7,"exp":1,"exp":1800000060,"aud":"affiliate-compliance"}"#, INVALID),
@@ -51,7 +51,7 @@ const CLAIM_SETS: &[(&str, Result<i64, TokenError>)] = {
         (r#"{"company_id":7,"exp":1800000060,"aud":["another"]}"#, INVALID),
         (r#"{"company_id":7,"exp":1800000060,"aud":["another",7,"affiliate-compliance"]}"#, INVALID),
         (r#"{"company_id":7,"exp":1800000060,"aud":["another","affiliate-compliance"]}"#, Ok(7)),
-        // Not before, and issued at. Clocks can differ by a minute.
+        // Not before and issued at, with a minute of clock skew.
         (r#"{"company_id":7,"exp":1800009999,"aud":"affiliate-compliance","nbf":1800000060}"#, Ok(7)),
         (r#"{"company_id":7,"exp":1800009999,"aud":"affiliate-compliance","nbf":1800000061}"#, INVALID),
         (r#"{"company_id":7,"exp":1800009999,"aud":"affiliate-compliance","iat":1800000060}"#, Ok(7)),
@@ -66,7 +66,7 @@ const CLAIM_SETS: &[(&str, Result<i64, TokenError>)] = {
 };
 
 #[tokio::test]
-async fn claims_name_the_caller() {
+async fn only_valid_claims_are_accepted() {
     let verifier = verifier_of_secret(None).await;
     for (claims, expected) in CLAIM_SETS {
         let token = Signer::secret().token(HEADER, claims);
@@ -78,7 +78,7 @@ async fn claims_name_the_caller() {
 }
 
 #[tokio::test]
-async fn a_configured_issuer_is_required() {
+async fn configured_issuer_is_required() {
     let verifier = verifier_of_secret(Some("us")).await;
     let issuers = [
         (r#""iss":"us","#, true),
@@ -96,7 +96,7 @@ async fn a_configured_issuer_is_required() {
 }
 
 #[tokio::test]
-async fn a_token_is_valid_until_it_expires() {
+async fn cached_tokens_expire_on_time() {
     let verifier = verifier_of_secret(None).await;
     let token = Signer::secret().good_token(None);
     // First by signature, then from the cache.

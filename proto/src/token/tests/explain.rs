@@ -6,7 +6,7 @@ use super::signers::{CLAIMS, HEADER, KeyFile, NOW, SECRET, Signer};
 use crate::token::{KeySource, Secret, Verifier};
 
 #[tokio::test]
-async fn an_explanation_names_the_wrong_part() {
+async fn explanations_name_the_invalid_part() {
     let (signer, stranger) = (Signer::p256(), Signer::p256());
     let file = KeyFile::new(&json!([signer.jwk(json!({"kid": "known"}))]));
     let source = KeySource { secret: Some(Secret::new(SECRET).unwrap()), ..file.source() };
@@ -35,7 +35,7 @@ async fn an_explanation_names_the_wrong_part() {
         (with("iat", json!([])), "iat: it is []"),
         (with("sub", json!(5)), "sub: it is 5"),
         (with("scope", json!(5)), "scope: it is 5"),
-        (with("scp", json!(["audit", 5])), "scp: it is [\"audit\",5], and must be a text or a list of texts"),
+        (with("scp", json!(["audit", 5])), "scp: it is [\"audit\",5], and must be a string or a list of strings"),
         (with("aud", json!("a".repeat(500))), "aud: it is \"aaaa"),
         (Signer::secret().token(HEADER, CLAIMS), "iss: it is null"),
         (Signer::Secret(vec![9; 32]).token(HEADER, CLAIMS), "signature: "),

@@ -1,13 +1,13 @@
-//! The header and the format of tokens.
+//! Token headers and encodings.
 
 use super::signers::{CLAIMS, HEADER, NOW, Signer, base64, verifier_of_secret};
 use crate::token::TokenError;
 
-/// Headers of tokens signed with the shared secret, and whether they are accepted.
+/// Headers of tokens signed with the shared secret, and whether the verifier accepts them.
 const HEADERS: &[(&str, bool)] = &[
     (HEADER, true),
     (r#"{"alg":"HS256"}"#, true),
-    // Only types of access tokens (RFC 8725, 3.11).
+    // Only access token types (RFC 8725, 3.11).
     (r#"{"alg":"HS256","typ":"jwt"}"#, true),
     (r#"{"alg":"HS256","typ":"at+jwt"}"#, true),
     (r#"{"alg":"HS256","typ":"application/at+JWT"}"#, true),
@@ -41,7 +41,7 @@ const HEADERS: &[(&str, bool)] = &[
     (r#"{"alg":["HS256"]}"#, false),
     (r#"{"alg":null}"#, false),
     (r#"{"typ":"JWT"}"#, false),
-    // Duplicate members (RFC 7515, 4), in any spelling.
+    // Duplicate members (RFC 7515, 4), including escaped names.
     (r#"{"alg":"HS256","alg":"HS256"}"#, false),
     (r#"{"alg":"none","alg":"HS256"}"#, false),
     (r#"{"alg":"HS256","\u0061lg":"none"}"#, false),
@@ -62,7 +62,7 @@ const HEADERS: &[(&str, bool)] = &[
 ];
 
 #[tokio::test]
-async fn a_header_must_be_supported() {
+async fn only_supported_headers_are_accepted() {
     let verifier = verifier_of_secret(None).await;
     for (header, accepted) in HEADERS {
         let result = verifier.verify(&Signer::secret().token(header, CLAIMS), NOW);
@@ -71,14 +71,14 @@ async fn a_header_must_be_supported() {
     }
 }
 
-/// Each is a valid token in another format.
+/// Each variant re-encodes or rearranges a valid token.
 #[tokio::test]
-async fn a_token_has_one_format() {
+async fn noncanonical_token_encodings_are_rejected() {
     let verifier = verifier_of_secret(None).await;
     let good = Signer::secret().good_token(None);
     assert!(verifier.verify(&good, NOW).is_ok());
     let [header, claims, signature] = good.split('.').collect::<Vec<_>>()[..] else { panic!("{good}") };
-    // The last base64 character of 32 bytes has two unused bits, which must be 0.
+    // The last base64 character of 32 bytes has two unused bits, and both must be 0.
     let last = signature.chars().last().unwrap();
     let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let other = alphabet.chars().nth(alphabet.find(last).unwrap() ^ 1).unwrap();
@@ -107,9 +107,9 @@ async fn a_token_has_one_format() {
     }
 }
 
-/// Long tokens are not read, and deep tokens cause no endless recursion.
+/// The verifier never parses long tokens, and nested tokens cannot overflow its stack.
 #[tokio::test]
-async fn long_and_deep_tokens_are_rejected() {
+async fn long_and_deeply_nested_tokens_are_rejected() {
     let verifier = verifier_of_secret(None).await;
     let signer = Signer::secret();
     let of_length = |length: usize| signer.token(HEADER, &CLAIMS.replace('{', &format!("{{{}", " ".repeat(length))));
@@ -124,7 +124,7 @@ async fn long_and_deep_tokens_are_rejected() {
         let header = format!(r#"{{"alg":"HS256","x":{nested}}}"#);
         let unknown_claim = CLAIMS.replace('{', &format!(r#"{{"x":{nested},"#));
         let audience = CLAIMS.replace(r#""affiliate-compliance""#, &nested);
-        // The verifier reads every name to find duplicates.
+        // The verifier reads every name to detect duplicates.
         for (header, claims) in [(&*header, CLAIMS), (HEADER, &unknown_claim), (HEADER, &audience)] {
             let token = signer.token(header, claims);
             assert!(token.len() < 8192, "{}", token.len());

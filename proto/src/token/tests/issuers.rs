@@ -20,7 +20,7 @@ fn signed(mut claims: Value) -> String {
 }
 
 #[tokio::test]
-async fn the_configured_claim_has_the_company() {
+async fn configured_claim_holds_the_company() {
     const URL: &str = "https://partner.example/company.id";
     for (name, claims, expected) in [
         ("tenant", json!({"tenant": 7}), Ok(7)),
@@ -32,7 +32,7 @@ async fn the_configured_claim_has_the_company() {
         ("tenant", json!({"tenant": [7]}), Err("tenant: it is [7], and must be a whole number from 1")),
         ("tenant", json!({"tenant": {"id": 7}}), Err("tenant: it is {\"id\":7}")),
         ("tenant.id", json!({"tenant": {"id": 7}}), Ok(7)),
-        // The whole name comes before a path.
+        // The whole name takes precedence over a path.
         ("tenant.id", json!({"tenant": {"id": 8}, "tenant.id": 7}), Ok(7)),
         ("tenant.id", json!({"tenant": 7}), Err("tenant.id: it is missing")),
         (URL, json!({(URL): "7"}), Ok(7)),
@@ -54,7 +54,7 @@ async fn the_configured_claim_has_the_company() {
                 assert!(explained.starts_with(why), "{explained}");
             }
         }
-        // Issued tokens are accepted.
+        // The verifier accepts tokens issued with the same claim.
         let secret = Secret::new(SECRET).unwrap();
         let own = issue_for(&secret, &Claims::new(9, NOW, 60), name).unwrap();
         assert_eq!(verifier.verify(&own, NOW).map(|token| token.company_id), Ok(9), "{name}");
@@ -62,13 +62,13 @@ async fn the_configured_claim_has_the_company() {
 }
 
 #[tokio::test]
-async fn the_configured_claim_names_the_person() {
+async fn configured_claim_names_the_person() {
     let claims = json!({"company_id": 7, "sub": "8f2e", "email": "bea@partner.example", "name": " ", "profile": {"name": "Bea"}});
     for (name, expected) in [
         ("sub", "8f2e"),
         ("email", "bea@partner.example"),
         ("profile.name", "Bea"),
-        // Tokens without a text have their subject.
+        // Without a string in the claim, the subject is used.
         ("name", "8f2e"),
         ("profile", "8f2e"),
         ("given_name", "8f2e"),
@@ -81,9 +81,9 @@ async fn the_configured_claim_names_the_person() {
     }
 }
 
-/// In Entra ID, the audience is the client and cannot be chosen.
+/// In Entra ID, the audience is always the client.
 #[tokio::test]
-async fn the_configured_audience_is_required() {
+async fn configured_audience_is_required() {
     let rules = ClaimRules { audience: "00000000-0000".to_owned(), ..ClaimRules::default() };
     let source = KeySource { secret: Some(Secret::new(SECRET).unwrap()), ..KeySource::default() };
     let verifier = Verifier::with_rules(source, rules).await.unwrap();
@@ -101,7 +101,7 @@ async fn the_configured_audience_is_required() {
 }
 
 #[tokio::test]
-async fn scopes_are_texts_lists_and_roles() {
+async fn scopes_come_from_strings_lists_and_roles() {
     let with_roles = verifier("company_id", &[("Case Officer", &["cases"]), ("admin", &["audit", "erase"])]).await;
     let without = verifier("company_id", &[]).await;
     for (claims, of_scopes, of_roles) in [
@@ -122,17 +122,17 @@ async fn scopes_are_texts_lists_and_roles() {
         assert_eq!(without.verify(&token, NOW).unwrap().scope.as_deref(), of_scopes, "{claims}");
         assert_eq!(with_roles.verify(&token, NOW).unwrap().scope.as_deref(), of_roles, "{claims}");
     }
-    // Wrong roles only matter if roles are mapped.
+    // Invalid roles matter only if roles are mapped.
     let token = signed(json!({"company_id": 7, "roles": {"admin": true}}));
     assert!(without.verify(&token, NOW).is_ok());
     assert_eq!(with_roles.verify(&token, NOW), Err(TokenError::Invalid));
     assert!(
-        with_roles.explain(&token, NOW).unwrap().starts_with("roles: it is {\"admin\":true}, and must be a text or")
+        with_roles.explain(&token, NOW).unwrap().starts_with("roles: it is {\"admin\":true}, and must be a string or")
     );
 }
 
 #[tokio::test]
-async fn explanations_are_few_and_without_control_characters() {
+async fn explanations_are_rate_limited_and_sanitized() {
     let verifier = verifier("company_id", &[]).await;
     let header = |token: &str| format!("Bearer {token}").into_bytes();
     assert_eq!(verifier.explain_some(None, NOW), None);

@@ -10,14 +10,14 @@ async fn verifier(keys: &Value) -> Result<Verifier, KeyError> {
 }
 
 #[tokio::test]
-async fn each_algorithm_verifies_only_its_tokens() {
+async fn keys_verify_only_their_own_algorithm() {
     let signers = [Signer::rsa(), Signer::p256(), Signer::ed25519()];
     for signer in &signers {
         let verifier = verifier(&json!([signer.jwk(json!({}))])).await.unwrap();
         assert!(verifier.verify(&signer.good_token(None), NOW).is_ok(), "{}", signer.algorithm());
         for other in &signers {
             if other.algorithm() != signer.algorithm() {
-                // Signed with another key, named by its own algorithm and by the expected algorithm.
+                // Signed with another key, under its own algorithm name and under the expected one.
                 let claimed = format!(r#"{{"alg":"{}"}}"#, signer.algorithm());
                 for token in [other.good_token(None), other.token(&claimed, CLAIMS)] {
                     assert_eq!(verifier.verify(&token, NOW), Err(TokenError::Invalid), "{}", other.algorithm());
@@ -29,7 +29,7 @@ async fn each_algorithm_verifies_only_its_tokens() {
 
 /// RFC 9864, 2.2: `EdDSA` with this curve is also called `Ed25519`.
 #[tokio::test]
-async fn an_algorithm_has_two_names() {
+async fn ed25519_is_an_alias_for_eddsa() {
     let signer = Signer::ed25519();
     let (old, new) = (r#"{"alg":"EdDSA"}"#, r#"{"alg":"Ed25519"}"#);
     for key in [json!({}), json!({"alg": "EdDSA"}), json!({"alg": "Ed25519"})] {
@@ -47,9 +47,9 @@ async fn an_algorithm_has_two_names() {
     }
 }
 
-/// RFC 8725, 2.1: tokens signed with the bytes of a public key as the secret must be rejected.
+/// RFC 8725, 2.1: the verifier rejects tokens signed with a public key as the HMAC secret.
 #[tokio::test]
-async fn a_public_key_is_not_a_shared_secret() {
+async fn public_keys_are_not_hmac_secrets() {
     for signer in [Signer::rsa(), Signer::p256(), Signer::ed25519()] {
         let jwk = signer.jwk(json!({}));
         let verifier = verifier(&json!([jwk])).await.unwrap();
@@ -62,9 +62,9 @@ async fn a_public_key_is_not_a_shared_secret() {
     }
 }
 
-/// Members of a key, and whether the key verifies tokens.
+/// Each row has additional members of a key, and whether the key verifies tokens.
 #[tokio::test]
-async fn keys_for_other_uses_verify_nothing() {
+async fn keys_for_other_uses_are_skipped() {
     let members = [
         (json!({}), true),
         (json!({"use": "sig"}), true),
@@ -86,7 +86,7 @@ async fn keys_for_other_uses_verify_nothing() {
     for signer in [Signer::rsa(), Signer::p256(), Signer::ed25519()] {
         let named = [(json!({"alg": signer.algorithm()}), true)];
         for (members, verifies) in members.iter().chain(&named) {
-            // A second key, because a set without usable keys is an error.
+            // A set without usable keys is an error, so add a second key.
             let keys = json!([signer.jwk(members.clone()), Signer::ed25519().jwk(json!({}))]);
             let verified = verifier(&keys).await.unwrap().verify(&signer.good_token(None), NOW);
             assert_eq!(verified.is_ok(), *verifies, "{} {members}", signer.algorithm());
@@ -143,14 +143,14 @@ async fn weak_and_unusable_keys_are_skipped() {
         let verifier = verifier(&json!([key, good.jwk(json!({}))])).await.unwrap();
         assert!(verifier.verify(&good.good_token(None), NOW).is_ok(), "{key}");
     }
-    // A point that is not on the curve verifies nothing. Other keys remain usable.
+    // A point off the curve verifies nothing. Other keys remain usable.
     let no_point = json!({"kty": "EC", "crv": "P-256", "x": base64([9; 32]), "y": base64([9; 32])});
     let verifier = verifier(&json!([no_point, good.jwk(json!({}))])).await.unwrap();
     assert!(verifier.verify(&good.good_token(None), NOW).is_ok());
 }
 
 #[tokio::test]
-async fn key_ids_must_match_if_named() {
+async fn key_ids_must_match_when_present() {
     let [first, second] = [Signer::p256(), Signer::p256()];
     let keys = json!([first.jwk(json!({"kid": "first"})), second.jwk(json!({"kid": "second"}))]);
     let verifier = verifier(&keys).await.unwrap();
@@ -160,14 +160,14 @@ async fn key_ids_must_match_if_named() {
 }
 
 #[tokio::test]
-async fn key_sets_have_a_maximum_size() {
+async fn oversized_key_sets_are_rejected() {
     let key = Signer::ed25519().jwk(json!({}));
     assert!(verifier(&json!(vec![key.clone(); 100])).await.is_ok());
     assert!(matches!(verifier(&json!(vec![key; 101])).await, Err(KeyError::TooMany { count: 101, .. })));
 }
 
 #[test]
-fn a_secret_has_at_least_32_bytes() {
+fn secrets_need_32_bytes_and_stay_hidden() {
     assert!(Secret::new([1; 31]).is_err());
     assert_eq!(format!("{:?}", Secret::new([65; 32]).unwrap()), "Secret(…)");
 }

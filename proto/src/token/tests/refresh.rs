@@ -6,7 +6,7 @@ use super::signers::{KeyFile, NOW, Signer};
 use crate::token::{KeyError, TokenError, Verifier};
 
 #[tokio::test]
-async fn a_removed_key_verifies_nothing() {
+async fn removed_keys_stop_verifying_after_refresh() {
     let (before, after) = (Signer::p256(), Signer::p256());
     let file = KeyFile::new(&json!([before.jwk(json!({}))]));
     let verifier = Verifier::new(file.source(), None).await.unwrap();
@@ -19,9 +19,9 @@ async fn a_removed_key_verifies_nothing() {
     assert!(verifier.verify(&new, NOW).is_ok());
 }
 
-/// A verification with the previous keys ends after the refresh, and caches its token.
+/// A verification with the previous keys finishes after the refresh, and caches its token.
 #[tokio::test]
-async fn refreshes_never_revive_revoked_tokens() {
+async fn late_verification_does_not_revive_revoked_tokens() {
     let (before, after) = (Signer::p256(), Signer::p256());
     let file = KeyFile::new(&json!([before.jwk(json!({}))]));
     let verifier = Verifier::new(file.source(), None).await.unwrap();
@@ -34,7 +34,7 @@ async fn refreshes_never_revive_revoked_tokens() {
 }
 
 #[tokio::test]
-async fn the_previous_keys_stay_after_a_failed_refresh() {
+async fn failed_refresh_keeps_previous_keys() {
     let signer = Signer::p256();
     let file = KeyFile::new(&json!([signer.jwk(json!({}))]));
     let verifier = Verifier::new(file.source(), None).await.unwrap();

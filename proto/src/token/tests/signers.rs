@@ -1,4 +1,4 @@
-//! Makes tokens with any header and claims, signed with any key.
+//! Creates tokens with any header and claims, signed with any key.
 
 use aws_lc_rs::{
     hmac,
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::token::{KeySource, Secret, Verifier};
 
-/// The time of all verifications.
+/// Time of all verifications, in seconds since 1970.
 pub(super) const NOW: i64 = 1_800_000_000;
 /// Valid claims of company 7.
 pub(super) const CLAIMS: &str = r#"{"company_id":7,"exp":1800000060,"aud":"affiliate-compliance"}"#;
@@ -51,7 +51,7 @@ impl Signer {
         Self::Secret(SECRET.to_vec())
     }
 
-    /// Returns the name of the algorithm in tokens and keys.
+    /// Returns the algorithm's name in tokens and keys.
     pub(super) fn algorithm(&self) -> &'static str {
         match self {
             Self::Rsa(_) => "RS256",
@@ -82,7 +82,7 @@ impl Signer {
         format!("{message}.{signature}")
     }
 
-    /// Returns a valid token for company 7 that names the key.
+    /// Returns a valid token for company 7, with a key ID if given.
     pub(super) fn good_token(&self, kid: Option<&str>) -> String {
         let mut header = json!({"alg": self.algorithm(), "typ": "JWT"});
         if let Some(kid) = kid {
@@ -113,7 +113,7 @@ impl Signer {
     }
 }
 
-/// A key set in a file, which is removed at the end.
+/// A key set in a temporary file.
 pub(super) struct KeyFile(std::path::PathBuf);
 
 impl KeyFile {

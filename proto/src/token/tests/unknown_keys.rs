@@ -15,7 +15,7 @@ use tokio::time::{Instant, advance, sleep};
 use super::signers::{KeyFile, NOW, Signer};
 use crate::token::{Secret, TokenError, Verifier};
 
-/// Returns a verifier that reloads key sets when tokens request it, and the number of reloads.
+/// Returns a verifier that reloads its keys on request, and its reload counter.
 async fn loading(file: &KeyFile, takes: Duration) -> (Arc<Verifier>, Arc<AtomicUsize>) {
     let verifier = Arc::new(Verifier::new(file.source(), None).await.unwrap());
     let (loads, loading) = (Arc::new(AtomicUsize::new(0)), Arc::clone(&verifier));
@@ -42,7 +42,7 @@ async fn accepts(verifier: &Verifier, token: &str) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn first_token_loads_a_new_key() {
+async fn first_token_with_new_key_triggers_reload() {
     for (kid, second_kid) in [(Some("a"), Some("b")), (None, None), (None, Some("b")), (Some("a"), None)] {
         let (before, after) = (Signer::p256(), Signer::ed25519());
         let jwk = |signer: &Signer, kid: Option<&str>| match kid {
@@ -52,7 +52,7 @@ async fn first_token_loads_a_new_key() {
         let file = KeyFile::new(&json!([jwk(&before, kid)]));
         let (verifier, loads) = loading(&file, Duration::from_millis(100)).await;
         assert!(accepts(&verifier, &before.good_token(kid)).await);
-        assert_eq!(loads.load(Ordering::Relaxed), 0, "known keys load nothing");
+        assert_eq!(loads.load(Ordering::Relaxed), 0, "known keys trigger no reload");
         file.write(&json!([jwk(&before, kid), jwk(&after, second_kid)]));
         assert!(accepts(&verifier, &after.good_token(second_kid)).await, "{kid:?} {second_kid:?}");
         assert_eq!(loads.load(Ordering::Relaxed), 1);
@@ -80,13 +80,13 @@ async fn unknown_keys_reload_at_most_every_ten_seconds() {
         assert!(accepts(&verifier, &good).await && start.elapsed() <= before + Duration::from_secs(2));
         advance(Duration::from_secs(4)).await;
     }
-    // At 0 s, and at 10 s or later.
+    // One reload at 0 s, and one at 10 s or later.
     assert!(start.elapsed() < Duration::from_secs(30));
     assert_eq!(loads.load(Ordering::Relaxed), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn failed_key_loads_keep_known_keys() {
+async fn failed_reload_keeps_known_keys() {
     let (known, stranger) = (Signer::p256(), Signer::p256());
     let file = KeyFile::new(&json!([known.jwk(json!({"kid": "known"}))]));
     let (verifier, loads) = loading(&file, Duration::from_mins(1)).await;
@@ -100,7 +100,7 @@ async fn failed_key_loads_keep_known_keys() {
 }
 
 #[tokio::test]
-async fn forged_tokens_with_known_keys_request_no_reload() {
+async fn forged_tokens_with_known_keys_trigger_no_reload() {
     let (known, stranger) = (Signer::p256(), Signer::p256());
     let file = KeyFile::new(&json!([known.jwk(json!({"kid": "known"}))]));
     let source = crate::token::KeySource { secret: Some(Secret::new([1; 32]).unwrap()), ..file.source() };

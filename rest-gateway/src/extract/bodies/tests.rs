@@ -45,7 +45,7 @@ fn one_update(path: &str, body: &str) -> AffiliateUpdate {
 }
 
 #[test]
-fn unknown_keys_are_ignored_and_last_wins() {
+fn unknown_keys_are_ignored_and_last_duplicate_wins() {
     let input =
         one(r#"{"id":[1],"x":{"y":[[]]},"city":5,"city":"A","zip":"1","zip":null,"notes":"","n\u006ftes":"\u00e9"}"#);
     let expected = AffiliateInput { city: Some("A".into()), notes: Some("é".into()), ..Default::default() };
@@ -53,7 +53,7 @@ fn unknown_keys_are_ignored_and_last_wins() {
 }
 
 #[test]
-fn every_field_has_its_own_value() {
+fn every_json_key_sets_its_field() {
     use compliance_api::record::{Access, Record as _, RecordField};
     let value = |field: &RecordField<AffiliateInput>| match field.access {
         Access::Text { .. } => serde_json::json!(format!("value of {}", field.name)),
@@ -88,7 +88,7 @@ fn type_and_rule_violations_are_reported_in_order() {
 }
 
 #[test]
-fn a_batch_reports_every_violation_of_every_item() {
+fn batch_reports_all_violations_of_all_items() {
     let good = r#"{"client_affiliate_id":"A","affiliate_name":"B"}"#;
     let body = format!(r#"{{"affiliates":[{good},7,{{"affiliate_name":[],"city":[[]]}},null,{good}],"city":5}}"#);
     let expected = expected(&[
@@ -102,7 +102,7 @@ fn a_batch_reports_every_violation_of_every_item() {
 }
 
 #[test]
-fn the_key_affiliates_selects_the_batch() {
+fn affiliates_key_selects_batch_form() {
     for body in [r#"{"affiliates":null}"#, r#"{"affiliates":[]}"#, r#"{"affiliates":5,"affiliates":[]}"#] {
         assert!(matches!(create(body), Ok(Create::Batch(request)) if request.affiliates.is_empty()), "{body}");
     }
@@ -111,7 +111,7 @@ fn the_key_affiliates_selects_the_batch() {
 }
 
 #[test]
-fn an_update_names_what_was_sent() {
+fn update_mask_lists_sent_fields() {
     let update = one_update("7", r#"{"zip":null,"id":7,"city":"","x":1,"city":"A"}"#);
     assert_eq!(update.id, Some(7));
     assert_eq!(update.update_mask.unwrap().paths, ["city", "zip"]);
@@ -120,7 +120,7 @@ fn an_update_names_what_was_sent() {
 }
 
 #[test]
-fn body_ids_must_equal_path_ids() {
+fn body_id_must_match_path_id() {
     for (body, message) in [
         (r#"{"id":8}"#, "The id field must match the ID in the URL."),
         (r#"{"id":"7"}"#, "The id field must be an integer."),
@@ -130,12 +130,12 @@ fn body_ids_must_equal_path_ids() {
     ] {
         assert_eq!(violations(update("7", body).unwrap_err()), expected(&[("id", message)]), "{body}");
     }
-    // Only the rules miss what is not there; they are the core's to run.
+    // The gateway leaves a missing ID to the core.
     assert_eq!(one_update("7", r#"{"city":"A"}"#).id, None);
 }
 
 #[test]
-fn impossible_paths_are_404_after_body_checks() {
+fn invalid_path_ids_return_404_after_body_checks() {
     for (path, body) in
         [("abc", r#"{"id":5}"#), ("0", r#"{"id":0}"#), ("-1", r#"{"id":-1}"#), ("x", r#"{"affiliates":[{"id":1}]}"#)]
     {
@@ -149,7 +149,7 @@ fn impossible_paths_are_404_after_body_checks() {
 }
 
 #[test]
-fn bodies_other_than_objects_are_violations_of_body() {
+fn non_object_bodies_are_rejected() {
     for (body, error) in [
         ("", "It is empty."),
         ("{", "The error is at line 1, column 1."),
@@ -175,13 +175,13 @@ fn bodies_other_than_objects_are_violations_of_body() {
 }
 
 #[test]
-fn more_records_than_memory_is_too_large() {
+fn affiliate_batches_exceeding_memory_are_rejected() {
     let body = format!(r#"{{"affiliates":[{}{{}}]}}"#, "{},".repeat(10_000));
     assert_eq!(create(&body).unwrap_err().reason, Reason::BodyTooLarge);
 }
 
 #[test]
-fn rosters_have_options_and_sent_fields() {
+fn sync_bodies_keep_options_and_sent_fields() {
     let body = r#"{"validate_only":true,"city":"x","absent_status":"terminated","report_absent":null,"affiliates":[
         {"client_affiliate_id":"A","city":null,"zip":"1","validate_only":5},{}]}"#;
     let request = sync_affiliates(input(body, &mut Ignored::default())).unwrap();
@@ -194,7 +194,7 @@ fn rosters_have_options_and_sent_fields() {
 }
 
 #[test]
-fn values_of_the_wrong_type_are_violations() {
+fn wrong_types_in_sync_bodies_are_violations() {
     let body = r#"{"validate_only":"yes","absent_status":5,"report_absent":1,"affiliates":[{"city":7},9]}"#;
     let paths: Vec<String> = sync_affiliates(input(body, &mut Ignored::default()))
         .unwrap_err()
@@ -218,7 +218,7 @@ fn url_violations(body: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn elements_keep_their_order_and_null_is_absent() {
+fn elements_keep_order_and_null_is_absent() {
     let body = r#"{"a":[[]],"urls":[{"url":"http://a/","x":{}},{"url":null},{},{"url":"","url":"b"}]}"#;
     let urls: Vec<Option<String>> =
         add_urls(input(body, &mut Ignored::default())).unwrap().urls.into_iter().map(|input| input.url).collect();
@@ -246,7 +246,7 @@ fn type_and_rule_violations_are_reported_once() {
 }
 
 #[test]
-fn more_elements_than_memory_is_too_large() {
+fn url_lists_exceeding_memory_are_rejected() {
     let body = format!(r#"{{"urls":[{}{{}}]}}"#, "{},".repeat(100));
     let mut ignored = Ignored::default();
     let input = Input { memory: 100 * size_of::<UrlInput>(), ..input(&body, &mut ignored) };
@@ -254,7 +254,7 @@ fn more_elements_than_memory_is_too_large() {
 }
 
 #[test]
-fn null_is_absent_whatever_the_type() {
+fn null_is_absent_for_every_type() {
     use super::incidents;
     use compliance_api::v1::{DetachIncidentsRequest, IncidentKey, ReviewUrlRequest, UrlReview};
     let (path, mut ignored) = (PathId::of("7"), Ignored::default());
@@ -271,7 +271,7 @@ fn null_is_absent_whatever_the_type() {
 }
 
 #[test]
-fn elements_of_the_wrong_type_are_violations() {
+fn wrong_element_types_are_violations() {
     let body = r#"{"request_id":"r","incidents":["x",5,null,[]],"case":{"tags":["a",5,{}]}}"#;
     let error = super::whole::<OpenCaseRequest>(input(body, &mut Ignored::default())).unwrap_err();
     let must = |path: &str, type_name: &str| (path.to_owned(), format!("The {path} field must be {type_name}."));

@@ -10,7 +10,7 @@ use compliance_api::{
 use super::Query;
 use crate::ROUTES;
 
-/// The query of a request to the operation of a path.
+/// Returns a query of the GET operation at a path.
 fn query(path: &str, text: Option<&str>) -> Query {
     let route = ROUTES.iter().find(|route| (route.method, route.path) == ("get", path));
     Query { text: text.unwrap_or_default().to_owned(), route }
@@ -30,7 +30,7 @@ fn violations(query: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_parameter_has_its_field() {
+fn query_parameters_set_request_fields() {
     let request = urls(Some(
         "incident_status_id=3&distributor_id=7&disabled=yes&discovery_after=2024-01-01&discovery_before=2024-12-31\
          &sort_by=last_seen&sort_dir=asc&per_page=5&page=2&colour=red&infraction_after=2024-02-01&infraction_before=2024-02-29",
@@ -52,7 +52,7 @@ fn every_parameter_has_its_field() {
 }
 
 #[test]
-fn parameters_of_an_affiliate_page_have_their_fields() {
+fn affiliate_query_selects_page_or_whole_list() {
     let has_any = |text| query("/api/affiliates", Some(text)).has_any::<ListAffiliatePageRequest>();
     for page in ["page=1", "per_page=x", "sort_by=id", "sort_dir=asc", "q=a", "status=active", "%63ountry=US"] {
         assert!(has_any(page), "{page}");
@@ -83,7 +83,7 @@ fn parameters_of_an_affiliate_page_have_their_fields() {
 }
 
 #[test]
-fn parameters_that_are_not_utf8_are_named() {
+fn non_utf8_parameters_are_reported() {
     let search =
         |text| query("/api/urls:search", Some(text)).request::<compliance_api::v1::SearchComplianceUrlsRequest>();
     for wrong in ["q=%FF&limit=3", "q=1%C3", "q=%e2%82&colour=%FF"] {
@@ -103,7 +103,7 @@ fn empty_parameters_are_absent() {
 }
 
 #[test]
-fn a_filter_has_one_value() {
+fn conflicting_filter_values_are_violations() {
     let request = urls(Some("disabled=&disabled=yes&disabled=yes&distributor_id=7&distributor_id="));
     let expected = ListComplianceUrlsRequest { disabled: Some(true), distributor_id: Some(7), ..Default::default() };
     assert_eq!(request.unwrap(), expected);
@@ -118,7 +118,7 @@ fn a_filter_has_one_value() {
 }
 
 #[test]
-fn plus_signs_of_offsets_may_be_unencoded() {
+fn unencoded_plus_in_offsets_is_accepted() {
     for (sent, read) in [
         ("2026-01-31T14:00:00+02:00", "2026-01-31T14:00:00+02:00"),
         ("2026-01-31+14:00:00.5%2B0200", "2026-01-31 14:00:00.5+0200"),
@@ -131,7 +131,7 @@ fn plus_signs_of_offsets_may_be_unencoded() {
 }
 
 #[test]
-fn violations_follow_the_order_of_parameters() {
+fn violations_follow_field_order() {
     let reported = violations(
         "page=1.0&per_page=201&sort_dir=up&sort_by=url&discovery_after=soon&disabled=maybe&distributor_id=0",
     );
@@ -148,7 +148,7 @@ fn violations_follow_the_order_of_parameters() {
 }
 
 #[test]
-fn a_whole_list_has_filters_and_no_pages() {
+fn whole_lists_accept_filters_but_no_paging() {
     let text = "incident_status_id=3&distributor_id=7&disabled=yes&discovery_after=2024-01-01&page=&discovery_before=2024-12-31&infraction_after=2024-02-01";
     let request = query("/api/urls", Some(text)).whole_list::<ListAllComplianceUrlsRequest>();
     let expected = ListAllComplianceUrlsRequest {
@@ -184,7 +184,7 @@ fn query_and_last_event_violations_are_reported_together() {
 }
 
 #[test]
-fn last_event_id_is_in_header_or_query() {
+fn last_event_id_overrides_after() {
     let after = |text, last| query("/api/changes", Some(text)).changes(last).unwrap().after;
     assert_eq!(after("after=3&lastEventId=5&lastEventId=6", Some("7")), Some(7));
     assert_eq!(after("after=3&lastEventId=5&lastEventId=6", Some("")), Some(6));
@@ -194,7 +194,7 @@ fn last_event_id_is_in_header_or_query() {
 }
 
 #[test]
-fn integers_are_written_as_integers() {
+fn non_integer_parameters_are_rejected() {
     for wrong in ["5.0", "5e0", "+5", "%205", "-", "five", "%00", "%FF"] {
         assert_eq!(violations(&format!("per_page={wrong}"))[0].1, "The per page field must be an integer.", "{wrong}");
     }

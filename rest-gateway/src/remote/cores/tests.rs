@@ -23,7 +23,7 @@ async fn calls_go_to_the_least_busy_core() {
 }
 
 #[tokio::test]
-async fn a_core_that_failed_is_the_last_choice() {
+async fn failed_cores_are_picked_last() {
     let cores = cores("http://10.0.0.1:1,http://10.0.0.2:2");
     let [first, second] = [0, 1].map(|index| Arc::clone(&cores.all()[index]));
     assert_eq!(cores.in_use(), 2);

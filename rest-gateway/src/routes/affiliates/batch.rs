@@ -1,4 +1,4 @@
-//! Calls and responses for batches of affiliates, from JSON or files.
+//! Calls and responses for affiliate batches, from JSON or files.
 
 use axum::response::Response;
 use compliance_api::{

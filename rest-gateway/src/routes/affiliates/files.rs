@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// Creates an affiliate for each row, or none.
+/// Creates an affiliate for every row, or none at all.
 pub(super) async fn create(mut body: RequestBody) -> Result<Response, Rejection> {
     let (request, mut rows) = body.rows(AffiliateRow::REQUIRED, Empty::Absent, |row: AffiliateRow| row.input).await?;
     if let Some(refusal) = rows.refusal(&body.caller, "affiliates").await {
@@ -34,14 +34,14 @@ pub(super) async fn create(mut body: RequestBody) -> Result<Response, Rejection>
     Ok(body.respond(response))
 }
 
-/// Syncs the rows that can be read.
+/// Syncs all readable rows.
 pub(super) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
     let item = |row: AffiliateRow| row.to_item();
     let (request, mut rows) = body.rows(&["client_affiliate_id"], Empty::Clears, item).await?;
     let mut request = BatchSyncAffiliatesRequest { affiliates: take(&mut rows.records), ..request };
     let wants_absent = request.report_absent || !request.absent_status().is_empty();
     if rows.refused() > 0 {
-        // An unreadable row may be one of the affiliates that seem absent.
+        // An unreadable row could be an affiliate that seems absent.
         (request.report_absent, request.absent_status) = (false, None);
     }
     let absent_status = request.absent_status.clone().filter(|status| !status.is_empty());
@@ -65,7 +65,7 @@ pub(super) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
     Ok(body.respond(response))
 }
 
-/// The result of a sync, and what the reader left out of the table.
+/// The result of a sync, with notes about skipped parts of the table.
 #[derive(Serialize)]
 struct SyncedFile<'a> {
     results: RowResults<'a>,
@@ -75,10 +75,10 @@ struct SyncedFile<'a> {
     notes: &'a [String],
 }
 
-/// The results of all rows, each built when it is written.
+/// The results of all rows, built one after another during serialization.
 struct RowResults<'a> {
     rows: &'a Rows<AffiliateSync>,
-    /// The results of the rows that were read.
+    /// The results of the readable rows.
     results: &'a [AffiliateSyncResult],
 }
 
@@ -98,7 +98,7 @@ impl Serialize for RowResults<'_> {
 }
 
 impl RowResults<'_> {
-    /// Returns the core's result with rows instead of positions. `read` has the indexes of the rows that were read.
+    /// Returns the core's result with rows instead of positions. `read` contains the indexes of the readable rows.
     fn of_core(&self, result: &AffiliateSyncResult, read: &[usize]) -> Value {
         let positions = result.conflicting_positions.iter().filter_map(|position| usize::try_from(*position).ok());
         let indexes: Vec<usize> = positions.filter_map(|position| read.get(position).copied()).collect();
@@ -113,7 +113,7 @@ impl RowResults<'_> {
     }
 }
 
-/// Returns the result of a row that was not read.
+/// Returns the result of an unreadable row.
 fn refused(violations: &[RowViolation]) -> Value {
     let msg = match violations {
         [] => String::new(),

@@ -1,6 +1,6 @@
-//! Statements of one company on Citus. The session calls a function instead, which Citus runs on the company's node.
+//! One company's statements on Citus. Each becomes a call of a function that Citus runs on the company's node.
 //!
-//! The function names the shards, so its statement is planned and run as on plain PostgreSQL.
+//! The function names the shards, so PostgreSQL plans and runs its statement as usual.
 
 use std::collections::HashMap;
 
@@ -16,16 +16,16 @@ use sqlx::{
 use super::functions::{Function, functions};
 use crate::{Schema, limits::LOCK_TIMEOUT};
 
-/// Functions by the statement that they run.
+/// Functions, by the statement they run.
 #[derive(Debug)]
 pub(in crate::database) struct Calls(HashMap<&'static str, Function>);
 
-/// Parameters of a call in addition to those of its statement.
+/// Extra parameters of a call, beyond those of its statement.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::database) struct Scope {
-    /// The company, for a statement with an array of companies.
+    /// Company, for a statement that takes an array of companies.
     pub company_id: i64,
-    /// Number of records of a kind that the statement may create. Their IDs are drawn in advance, because each node has its own sequences.
+    /// Maximum number of records of a kind that the statement creates. Their IDs are drawn in advance, because each node has its own sequences.
     pub new_records: usize,
 }
 
@@ -72,7 +72,7 @@ impl<'c> Session<'c> {
         arguments.add(LOCK_TIMEOUT).map_err(sqlx::Error::Encode)?;
         if !function.sequences.is_empty() {
             let mut first: Vec<i64> = Vec::new();
-            // An update brings the IDs.
+            // Updates already have IDs.
             if self.scope.new_records > 0 {
                 let draw = sqlx::query_as("select draw_ids($1, $2)").bind(&function.sequences);
                 let draw = draw.bind(self.scope.new_records as i64);
@@ -84,13 +84,13 @@ impl<'c> Session<'c> {
         Ok((function.call.into_sql_str(), Some(arguments)))
     }
 
-    /// Returns the rows of a statement.
+    /// Returns a statement's rows.
     pub async fn rows<'q>(mut self, query: impl Execute<'q, Postgres>) -> Result<Vec<PgRow>, sqlx::Error> {
         let statement = self.sent(query).await?;
         self.connection.fetch_all(statement).await
     }
 
-    /// Returns the decoded rows of a statement.
+    /// Returns a statement's decoded rows.
     pub async fn fetch_all<'q, T: for<'r> FromRow<'r, PgRow>>(
         self,
         query: impl Execute<'q, Postgres>,
@@ -98,7 +98,7 @@ impl<'c> Session<'c> {
         self.rows(query).await?.iter().map(T::from_row).collect()
     }
 
-    /// Returns the rows of a statement one by one.
+    /// Returns a stream of a statement's rows.
     pub fn stream<'q: 'c, E: 'q + Execute<'q, Postgres>>(
         mut self,
         query: E,

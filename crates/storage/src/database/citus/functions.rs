@@ -1,4 +1,4 @@
-//! The functions that run a company's statements on the node of its records.
+//! Functions that run a company's statements on the node with its records.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use sqlx::{
 
 use crate::{Schema, template::fill};
 
-/// Helper functions, which exist on all nodes, in creation order.
+/// Helper functions on all nodes, in creation order.
 const HELPERS: [&str; 5] = [
     include_str!("sql/next_id.sql"),
     include_str!("sql/draw_ids.sql"),
@@ -29,28 +29,28 @@ const VERSION: &str = "3";
 /// Maximum number of prepared statements per session. Each keeps one plan per shard in memory.
 const MAX_PREPARED: &str = "1000";
 
-/// Setting with the next ID of a sequence, which `next_id.sql` reads.
+/// Prefix of settings with a sequence's next ID, which `next_id.sql` reads.
 const NEXT: &str = "compliance.next_";
 
-/// A function that runs a statement of one company.
+/// A function that runs a statement for one company.
 #[derive(Debug)]
 pub(super) struct Function {
     pub(super) statement: &'static str,
-    /// The types of the statement's parameters.
+    /// Parameter types of the statement.
     types: &'static str,
-    /// The statement on shards.
+    /// Statement that names shards.
     text: String,
     name: String,
-    /// The statement that calls it.
+    /// Statement that calls the function.
     pub(super) call: &'static str,
-    /// Whether the statement takes arrays of items. The first array has the company of each item. Here, all items have the same company,
-    /// which the function takes as an extra parameter.
+    /// Whether the statement takes arrays of items, the first with each item's company. Here, all items have the same company, which the function
+    /// takes as an extra parameter.
     pub(super) is_shared: bool,
-    /// The sequences that assign IDs to the records that the statement creates.
+    /// Sequences that assign IDs to the created records.
     pub(super) sequences: Vec<String>,
 }
 
-/// Returns the functions of all statements.
+/// Returns the functions for all statements.
 pub(super) fn functions(schema: &Schema) -> impl Iterator<Item = Function> {
     (schema.statements)().into_iter().filter_map(|(statement, types)| Function::new(statement, types, schema))
 }
@@ -79,7 +79,7 @@ impl Function {
 
     /// Returns the statement that creates the function.
     ///
-    /// The function's last parameters are the company if the statement has several, the lock timeout, and the first ID of each sequence.
+    /// The function's last parameters are the company (if the statement has several), the lock timeout, and each sequence's first ID.
     async fn definition(&self, connection: &mut PgConnection) -> Result<String, sqlx::Error> {
         let types: Vec<_> = self.types.split(", ").map(PgTypeInfo::with_name).collect();
         let prepared = connection.prepare_with(self.statement.into_sql_str(), &types).await?;
@@ -118,10 +118,10 @@ impl Function {
     }
 }
 
-/// Returns the statement as a format for shard IDs, and the numbered tables that it inserts into.
+/// Returns the statement as a format string for shard IDs, and the numbered tables it inserts into.
 ///
-/// `%1$s` is the shard of the first distributed table. The arguments of a function become parameters. Returns `None` for a statement that
-/// names no distributed table.
+/// `%1$s` is the shard of the first distributed table. A function's arguments become parameters. Returns `None` if the statement names
+/// no distributed table.
 fn on_shards(statement: &str, arguments: &[String], schema: &Schema) -> Option<(String, Vec<&'static str>)> {
     let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
     let (mut text, mut created, mut is_found) = (String::new(), Vec::new(), false);
@@ -133,7 +133,7 @@ fn on_shards(statement: &str, arguments: &[String], schema: &Schema) -> Option<(
             Some((number, _)) if !is_column => drop(write!(text, "${number}")),
             _ => text.push_str(if word == "nextval" { "next_id" } else { word }),
         }
-        // A table name follows one of these words, or qualifies a column. A constraint's name begins with the name of its table.
+        // A table name follows one of these words, or qualifies a column. A constraint's name begins with its table's name.
         let is_name = matches!(previous, "from" | "join" | "into" | "update") || after.starts_with('.');
         let is_table = |table: &str| {
             if previous == "constraint" { word.starts_with(table) } else { is_name && *word == *table }
@@ -169,7 +169,7 @@ fn parameters(count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("${number}")).collect()
 }
 
-/// Statements that run `text` on the shards of a company; see `run.sql`.
+/// Returns the statements that run `text` on a company's shards; see `run.sql`.
 fn run_on_shards(execute: &str, name: &str, types: &str, text: &str, company: &str, values: &[String]) -> String {
     let texts = vec!["%L"; values.len()].join(", ");
     let parts = [
@@ -184,7 +184,7 @@ fn run_on_shards(execute: &str, name: &str, types: &str, text: &str, company: &s
     fill(RUN, &parts)
 }
 
-/// Returns the body of a function of the schema, with statements that name the shards.
+/// Returns the body of a schema function, with statements that name shards.
 fn body_on_shards(body: &str, names: &[String], types: &str, schema: &Schema) -> String {
     let company = if names.len() > 1 { "company".to_owned() } else { format!("({}[1]).company_id", names.concat()) };
     let statement = |statement: &str| {
@@ -243,11 +243,11 @@ pub(super) async fn create(connection: &mut PgConnection, schema: &Schema) -> Re
             from pg_proc where proname = $1 and pg_function_is_visible(oid)";
         sqlx::query(distribute).bind(&function.name).bind(function.company()).execute(&mut *connection).await?;
     }
-    tracing::info!(functions = missing.len(), "functions for the statements of a company were created");
+    tracing::info!(functions = missing.len(), "created functions for company statements");
     Ok(())
 }
 
-/// Returns the functions that are missing, or do not name the shards yet.
+/// Returns functions that are missing or do not name shards yet.
 pub(in crate::database) async fn missing(
     executor: impl PgExecutor<'_>,
     schema: &Schema,
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_and_constraints_become_shards() {
+    fn tables_and_constraints_map_to_shards() {
         assert_eq!(on_shards("select nextval('affiliates_id_seq')", &[], &SCHEMA), None);
         assert_eq!(
             sharded("select affiliates.id, i.infractions from affiliates join urls u on u.note like 'a%'"),
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_triggers_name_their_shards() {
+    fn trigger_functions_name_their_shards() {
         let body = "\nbegin\n    perform f(changes);\n    delete from incidents where c.changes = any(changes);\nend\n";
         let sharded = body_on_shards(body, &["changes".to_owned()], "x[]", &SCHEMA);
         let (before, after) = sharded.split_once("statement := ").unwrap();

@@ -10,21 +10,21 @@ const DISTRIBUTE: &str = "select create_distributed_table($1::text::regclass, 'c
 const DISTRIBUTE_FIRST: &str = include_str!("sql/distribute_first.sql");
 const HAS_LATE_TYPES: &str = include_str!("sql/late_types.sql");
 
-// A step that changes several tables uses one connection to each node. The triggers of this schema write rows of the same company only, so
-// they stay on their node. Citus rejects them unless a setting allows them.
+// A step that changes several tables uses one connection per node. The schema's triggers only write rows of the same company, so they stay on their
+// node. Citus rejects triggers unless a setting allows them.
 const SETTINGS: &str = "
     set citus.multi_shard_modify_mode = 'sequential';
     set citus.enable_unsafe_triggers = on;
     set citus.propagate_set_commands = 'local'";
 
-/// Prepares a session for a migration. The session must be on the coordinator.
+/// Prepares a session on the coordinator for a migration.
 pub(in crate::database) async fn prepare(connection: &mut PgConnection) -> Result<(), DatabaseError> {
     sqlx::raw_sql(SETTINGS).execute(connection).await.map(drop).map_err(DatabaseError::Distribute)
 }
 
 /// Returns a migration step in the form that Citus accepts: one statement at a time.
 ///
-/// The lock timeout is set for the transaction, because only then it applies on other nodes.
+/// Sets the lock timeout for the transaction, because only then does it apply on other nodes.
 pub(in crate::database) fn one_by_one(mut step: Migration) -> Migration {
     if !step.no_tx {
         let block = format!(
@@ -36,7 +36,7 @@ pub(in crate::database) fn one_by_one(mut step: Migration) -> Migration {
     step
 }
 
-/// Distributes the remaining tables and creates the missing functions, all or none.
+/// Distributes the remaining tables and creates the missing functions, in one transaction.
 pub(in crate::database) async fn distribute(
     connection: &mut PgConnection,
     schema: &Schema,
@@ -59,7 +59,7 @@ async fn distribute_all(connection: &mut PgConnection, schema: &Schema) -> Resul
             let first = schema.distributed.first();
             sqlx::query(DISTRIBUTE).bind(&table).bind(first).execute(&mut *transaction).await?;
         }
-        tracing::info!(table, "the table was distributed");
+        tracing::info!(table, "distributed a table");
     }
     functions::create(&mut transaction, schema).await?;
     transaction.commit().await
