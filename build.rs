@@ -24,7 +24,7 @@ mod records;
 fn main() -> anyhow::Result<()> {
     println!("cargo:rerun-if-changed=proto");
     println!("cargo:rerun-if-changed=build.rs");
-    let out = PathBuf::from(env::var_os("OUT_DIR").context("OUT_DIR is set by cargo")?);
+    let out = PathBuf::from(env::var_os("OUT_DIR").context("OUT_DIR is not set")?);
     println!("cargo:rustc-env=BUILD_PROFILE={}", profile(&out).context("OUT_DIR does not name a profile")?);
 
     let mut files: Vec<PathBuf> =
@@ -42,7 +42,7 @@ fn main() -> anyhow::Result<()> {
     fs::write(out.join("operations.rs"), operations::generate(&pool)?)?;
     fs::write(out.join("records.rs"), records::generate(&pool)?)?;
 
-    // A record moves through several queues before it reaches this response.
+    // Boxed because records move through several queues before they reach this response.
     let messages = ["affiliate", "url", "case"].into_iter().fold(tonic_prost_build::configure(), |messages, field| {
         messages.boxed(format!(".compliance.v1.BatchReadResponse.result.{field}"))
     });
@@ -53,9 +53,9 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the profile of this build, from the folder in `OUT_DIR`, `…/FOLDER/build/…`.
+/// Returns the build profile, from the folder name in `OUT_DIR` (`…/FOLDER/build/…`).
 ///
-/// Cargo's variable `PROFILE` does not distinguish a profile from the profile that it inherits.
+/// Cargo's variable `PROFILE` does not distinguish a custom profile from the profile it inherits.
 fn profile(out: &Path) -> Option<&str> {
     let build = out.ancestors().find(|folder| folder.ends_with("build"))?;
     match build.parent()?.file_name()?.to_str()? {

@@ -1,18 +1,18 @@
-# Everyday commands; `just --list` shows them.
+# Everyday commands. `just --list` shows them.
 
 # Run the service with demo data.
 run *args:
     tools/scripts/setup && cargo run --release -- {{args}}
 
-# Run every test, or those whose name contains a word: `just test isolation`.
+# Run all tests, or only tests with a matching name: `just test isolation`.
 test *args:
     tools/scripts/setup && cargo test --workspace {{args}}
 
-# Run the end-to-end tests, or those whose name contains a word.
+# Run all end-to-end tests, or only tests with a matching name.
 e2e *args:
     tools/scripts/setup && cargo test --test e2e -- {{args}}
 
-# Kill, freeze and cut under load for some minutes, then audit every acknowledged write.
+# Kill and freeze processes and cut connections under load, then audit every acknowledged write.
 soak *minutes:
     tools/scripts/soak {{minutes}}
 
@@ -22,15 +22,15 @@ lint:
     cargo clippy --workspace --all-targets -- -D warnings
     cd tools/bench && cargo clippy --all-targets -- -D warnings
 
-# Rewrite the descriptions of the SQL that is checked at compile time.
+# Update the metadata of SQL that is checked at compile time.
 sqlx:
     tools/scripts/sqlx-prepare
 
-# Rewrite docs/openapi.json, docs/configuration.md and the tables of docs/reference.
+# Regenerate docs/openapi.json, docs/configuration.md and the tables in docs/reference.
 reference:
     tools/scripts/write-reference
 
-# Check the pages and the program's texts: links, long sentences, awkward constructions.
+# Check pages and user-visible texts for broken links, long sentences and awkward constructions.
 prose *files:
     tools/scripts/check-prose {{files}}
 
@@ -38,14 +38,14 @@ prose *files:
 proto:
     tools/scripts/check-proto
 
-# Everything that CI checks.
+# Run every CI check.
 ci:
     .ci/run
 
-# Measure the service next to peers, and write docs/performance.md.
+# Benchmark the service against its peers, and write docs/performance.md.
 bench *args:
     cd tools/bench && cargo run --profile dist -- {{args}}
 
-# Build the binary that is deployed and measured.
+# Build the binary for deployment and measurements.
 dist:
     cargo build --profile dist --bin compliance

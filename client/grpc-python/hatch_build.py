@@ -1,5 +1,4 @@
-"""Compiles the contract while the package is built: from the checkout, where it is ../../proto, or from a source distribution,
-which contains it."""
+"""Compiles the contract during the package build. A checkout has the contract in ../../proto, a source distribution in proto."""
 
 import shutil
 import tempfile
@@ -14,14 +13,14 @@ class ContractHook(BuildHookInterface):
         root = Path(self.root)
         folders = [folder for folder in (root / "proto", root / "../../proto") if (folder / "compliance/v1").is_dir()]
         if not folders:
-            raise RuntimeError(f"no contract: {root} is neither client/grpc-python of a checkout nor a source distribution")
+            raise RuntimeError(f"no contract found: {root} is neither client/grpc-python in a checkout nor a source distribution")
         contract = folders[0] / "compliance"
         self.generated = Path(tempfile.mkdtemp())
         if self.target_name == "sdist":
             build_data["force_include"][str(contract)] = "proto/compliance"
             return
 
-        # Only the build of a package has the compiler.
+        # The compiler is installed only during a package build.
         from grpc_tools import protoc
 
         out = self.generated
@@ -29,7 +28,7 @@ class ContractHook(BuildHookInterface):
         includes = [f"-I{folders[0]}", f"-I{files('grpc_tools') / '_proto'}"]
         outputs = [f"--{kind}_out={out}" for kind in ("python", "pyi", "grpc_python")]
         if protoc.main(["protoc", *includes, *outputs, *sources]) != 0:
-            raise RuntimeError("the contract cannot be compiled")
+            raise RuntimeError(f"protoc cannot compile the contract in {contract}")
         for file in ("__init__.py", "v1/__init__.py", "py.typed"):
             (out / "compliance" / file).touch()
         build_data["force_include"][str(out / "compliance")] = "compliance"

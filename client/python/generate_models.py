@@ -1,8 +1,8 @@
-"""Rewrites src/affiliate_compliance/models.py: the types of requests and responses in docs/openapi.json.
+"""Generates src/affiliate_compliance/models.py, the request and response types of docs/openapi.json.
 
     python3 client/python/generate_models.py
 
-With `--check`, changes nothing, and ends with 1 if the file is out of date.
+With `--check`, changes nothing, and exits with status 1 if the file is out of date.
 """
 
 import json
@@ -15,17 +15,17 @@ FOLDER = Path(__file__).resolve().parent
 DOCUMENT = FOLDER / "../../docs/openapi.json"
 MODELS = FOLDER / "src/affiliate_compliance/models.py"
 
-HEADER = '''"""The records and the inputs of the interface, as JSON has them. Generated from docs/openapi.json by generate_models.py."""
+HEADER = '''"""The interface's records and inputs, as in JSON. Generated from docs/openapi.json by generate_models.py."""
 
 from typing import Literal, NotRequired, TypedDict
 '''
-# With those that they use. The client has types of its own for results and errors.
+# Also generates the schemas that these use. The client defines its own types for results and errors.
 ROOTS = ("Affiliate", "AffiliateCreate", "AffiliateUpdate", "ComplianceUrl", "ComplianceCase", "Overview", "VocabularyNames", "Change",
          "AffiliateRosterItem", "BatchSyncAffiliatesResponse", "EraseAffiliateResponse", "UrlInput", "UrlReview", "CaseOpen", "CaseUpdate", "CaseResolve",
          "CaseClose", "CaseReopen", "IncidentItem", "IncidentKey", "Webhook", "WebhookCreate", "WebhookUpdate", "CreateWebhookResponse",
          "TestWebhookResponse", "WebhookDelivery")
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "object": "dict[str, object]"}
-# Parameters that the client sets when it reads page after page.
+# Parameters that the client sets to read all pages.
 PAGING = {"sort_by", "sort_dir", "per_page", "page"}
 
 
@@ -45,7 +45,7 @@ def python_type(schema: dict[str, Any]) -> str:
 
 
 def is_empty_text(schema: dict[str, Any]) -> bool:
-    """`""` for an optional field is the same as null."""
+    """Returns whether the schema only allows `""`, which is the same as null for an optional field."""
     return schema.get("maxLength") == 0 or schema.get("const") == ""
 
 
@@ -64,7 +64,7 @@ def typed_dict(name: str, schema: dict[str, Any]) -> str:
 
 
 def functional(name: str, schema: dict[str, Any], required: list[str]) -> str:
-    """As a call, since the fields of a class cannot have the name of a keyword, such as `from`."""
+    """Defines the type with a call, because class fields cannot have the name of a keyword, such as `from`."""
     lines = [f'{name} = TypedDict("{name}", {{']
     for field, of_field in schema["properties"].items():
         if description := of_field.get("description"):
@@ -104,12 +104,12 @@ def models(document: dict[str, Any]) -> str:
     lengths = {field: max_length(schema) for field, schema in schemas["AffiliateCreate"]["properties"].items()}
     lines = [f'    "{field}": {length},' for field, length in lengths.items()]
     parts.append("AFFILIATE_FIELDS: dict[str, int | None] = {\n" + "\n".join(lines) + "\n}\n"
-                 '"""The fields of an affiliate that can be sent, with the most characters of each."""')
+                 '"""Writable affiliate fields, with their maximum lengths in characters."""')
     return HEADER + "\n\n" + "\n\n\n".join(parts) + "\n"
 
 
 def add(name: str, schemas: dict[str, Any], names: dict[str, None]) -> None:
-    """Adds a schema after those that it uses."""
+    """Adds a schema after the schemas that it uses."""
     for used in references(schemas[name]):
         add(used, schemas, names)
     names[name] = None

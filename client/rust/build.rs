@@ -9,8 +9,8 @@ use std::{
 
 use protox::prost_reflect::DescriptorPool;
 
-/// Only gateways call it.
-const OF_GATEWAYS: &str = "ReadService";
+/// Only gateways call this service.
+const GATEWAY_SERVICE: &str = "ReadService";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let proto = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
@@ -23,19 +23,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     compiler.include_imports(true).include_source_info(true).open_files(files)?;
     let builder = tonic_prost_build::configure().build_server(false).build_transport(false);
     builder.compile_fds(compiler.file_descriptor_set())?;
-    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is set by cargo")?);
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     fs::write(out.join("requests.rs"), requests(&compiler.descriptor_pool())?)?;
     Ok(())
 }
 
-/// Returns the operation of each request. The compiler rejects a request of two operations.
+/// Returns an implementation of `Request` for each request message. A message that two operations share fails to compile.
 fn requests(pool: &DescriptorPool) -> Result<String, Box<dyn std::error::Error>> {
     let mut code = String::new();
-    let services = pool.services().filter(|service| service.name() != OF_GATEWAYS);
+    let services = pool.services().filter(|service| service.name() != GATEWAY_SERVICE);
     for method in services.flat_map(|service| service.methods().collect::<Vec<_>>()) {
         let (request, response, service) = (method.input(), method.output(), method.parent_service());
         let (request, response, service) = (request.name(), response.name(), service.full_name());
-        // Reads of one record return the record. Every other response belongs to one operation.
+        // Only reads of single records share a response message, the record itself.
         if response.ends_with("Response") && response != format!("{}Response", method.name()) {
             return Err(format!("{} returns {response}", method.full_name()).into());
         }

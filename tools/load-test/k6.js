@@ -1,9 +1,9 @@
-// Load on REST with k6 (https://grafana.com/docs/k6), by the companies of a file with one token a line:
+// REST load with k6 (https://grafana.com/docs/k6), for the companies of a file with one token per line:
 //
 //     k6 run -e TOKENS=$PWD/target/tokens tools/load-test/k6.js
 //
-// Settings, each with -e NAME=value: SCENARIO (read, page or add), CONNECTIONS, DURATION, BASE, and RATE (requests a second;
-// without it, each connection sends its next request when it has a response).
+// Settings, each with -e NAME=value: SCENARIO (read, page or add), CONNECTIONS, DURATION, BASE, and RATE (requests per second;
+// without a rate, each connection sends its next request after a response).
 
 import { check } from "k6";
 import exec from "k6/execution";
@@ -15,15 +15,15 @@ const DURATION = __ENV.DURATION || "10s";
 const TOKENS = open(__ENV.TOKENS).split("\n").filter((line) => line !== "");
 
 const requests = {
-  // One affiliate by its ID.
+  // Reads an affiliate by ID.
   read: (headers, ids) =>
     http.get(`${BASE}/api/affiliates/${ids[Math.floor(Math.random() * ids.length)]}`, {
       headers,
       tags: { name: "GET /api/affiliates/{id}" },
     }),
-  // The first page of URLs.
+  // Reads the first page of URLs.
   page: (headers) => http.get(`${BASE}/api/urls?per_page=100`, { headers, tags: { name: "GET /api/urls" } }),
-  // One new URL.
+  // Adds a URL.
   add: (headers) => {
     const url = `https://load.example.com/${Date.now()}/${exec.vu.idInTest}/${exec.vu.iterationInInstance}`;
     const json = { ...headers, "Content-Type": "application/json" };
@@ -44,7 +44,7 @@ export const options = {
         }
       : { executor: "constant-vus", vus: CONNECTIONS, duration: DURATION },
   },
-  // A wrong response makes the run void, so it ends.
+  // A wrong response invalidates the run, so stop.
   thresholds: { checks: [{ threshold: "rate==1", abortOnFail: true }] },
   summaryTrendStats: ["med", "p(90)", "p(99)", "max"],
   discardResponseBodies: true,
@@ -54,7 +54,7 @@ function authorization(token) {
   return { Authorization: `Bearer ${token}` };
 }
 
-// The IDs of the affiliates of each company.
+// Returns affiliate IDs of each company.
 export function setup() {
   return TOKENS.map((token) => {
     const response = http.get(`${BASE}/api/affiliates`, { headers: authorization(token), responseType: "text" });
@@ -70,7 +70,7 @@ export default function (ids) {
   const company = (exec.vu.idInTest - 1) % TOKENS.length;
   const { status } = request(authorization(TOKENS[company]), ids[company]);
   check(status, {
-    "no limit was exceeded (if one was, start the service with --rate-limit off)": () => status !== 429,
+    "within the rate limit (otherwise, start the service with --rate-limit off)": () => status !== 429,
     "success": () => status === 200 || status === 201,
   });
 }

@@ -1,4 +1,4 @@
-# Functions for checks. Source this file in the root of the checkout.
+# Shell functions for the checks. Source this file from the root of the checkout.
 
 target=${CARGO_TARGET_DIR:-target}
 [[ $target = /* ]] || target=$PWD/$target
@@ -15,16 +15,16 @@ need() {
     say "installing ${missing[*]}"
     local install="apt-get -y -q -o Dpkg::Use-Pty=0 --no-install-recommends install ${missing[*]}"
     export DEBIAN_FRONTEND=noninteractive
-    # One check at a time, because apt does not wait.
+    # Concurrent checks wait for each other, because apt does not.
     mkdir -p "$target"
     (flock 9 && { $install || { apt-get -q update && $install; }; }) 9>"$target/apt.lock" >&2 ||
         { say "please install ${missing[*]}"; exit 1; }
 }
 
-# Builds and starts the service with demo data on free ports, and stops it at exit. Sets `base` (http://host:port of REST), `grpc`
-# (host:port) and `token` (of company 1).
+# Builds and starts the service with demo data on free ports, and stops it at exit. Sets `base` (http://host:port for REST), `grpc`
+# (host:port) and `token` (for company 1).
 start_service() {
-    # The build of the tests.
+    # Reuses the build of the tests.
     cargo test --quiet --locked --workspace --no-run
     start_folder
     start_demo data --rate-limit 100000/s
@@ -33,23 +33,23 @@ start_service() {
     token=$(greeted data 'TOKEN=\(.*\)')
 }
 
-# Creates the folder of the services. At exit, stops the services and removes it.
+# Creates a folder for the services. At exit, stops the services and removes the folder.
 start_folder() {
     folder=$(mktemp -d)
-    # A service that root starts runs its database as another user, who must reach this folder.
+    # When root starts the service, its database runs as another user, who needs access to this folder.
     chmod 755 "$folder"
     services=()
     trap stop_services EXIT
 }
 
-# Starts another service that accepts six requests a minute. Sets `limited` (like `base`) and `limited_token`.
+# Starts another service, which accepts six requests per minute. Sets `limited` (like `base`) and `limited_token`.
 start_limited_service() {
     start_demo limited --rate-limit 6/m
     limited=$(greeted limited 'REST  \(.*\)/api')
     limited_token=$(greeted limited 'TOKEN=\(.*\)')
 }
 
-# Starts a gateway that accepts tokens of the first service and cannot reach a core. Sets `coreless` (like `base`).
+# Starts a gateway that accepts the first service's tokens but cannot reach a core. Sets `coreless` (like `base`).
 start_gateway_without_core() {
     COMPLIANCE_JWT_SECRET_FILE=$folder/data/jwt-secret "$target/debug/compliance" gateway --core-url http://127.0.0.1:9 \
         --rest-addr 127.0.0.1:0 --log info 2>"$folder/coreless.log" &
@@ -61,7 +61,7 @@ start_gateway_without_core() {
 # Starts an OpenID Connect provider, and a service that accepts its tokens: start_service_with_accounts NODE_TOOLS. Sets `provider` (the
 # issuer) and `accounts` (like `base`).
 start_service_with_accounts() {
-    # The provider needs the address of the console, and the service needs the address of the provider.
+    # The provider and the service need each other's addresses, so choose the service's port first.
     local rest
     rest=$(node -e 'const server = require("net").createServer().listen(0, "127.0.0.1", () => {
         console.log(`127.0.0.1:${server.address().port}`); server.close(); })')
@@ -82,23 +82,23 @@ start_demo() {
     await 'Ctrl-C' "$folder/$1.greeting"
 }
 
-# Waits for a line in the output of the newest service: await PATTERN FILE.
+# Waits for a line in a file that the newest service writes: await PATTERN FILE.
 await() {
     local attempt
     for attempt in $(seq 600); do
         ! grep -q "$1" "$2" || return 0
-        kill -0 "${services[-1]}" || { say 'the service has ended'; exit 1; }
+        kill -0 "${services[-1]}" || { say "the service exited before it wrote '$1' to $2"; exit 1; }
         sleep 0.2
     done
-    say 'the service did not start in time'
+    say "the service did not write '$1' to $2 within two minutes"
     exit 1
 }
 
-# Prints a part of the greeting of a service: greeted NAME PATTERN.
+# Prints a part of a service's greeting: greeted NAME PATTERN.
 greeted() {
     local found
     found=$(sed -n "s,^  $2\$,\\1,p" "$folder/$1.greeting")
-    [ -n "$found" ] || { say "the greeting has no line $2"; exit 1; }
+    [ -n "$found" ] || { say "the greeting of service $1 has no line matching '$2'"; exit 1; }
     echo "$found"
 }
 
@@ -108,14 +108,14 @@ token_of() {
     "$target/debug/compliance" token "$@"
 }
 
-# Creates company 2 with 1,200 affiliates, 300 URLs and 450 cases. Prints a token.
+# Creates company 2 with 1,200 affiliates, 300 URLs and 450 cases. Prints a token for it.
 large_company() {
     "$target/debug/compliance" demo-data --data-dir "$folder/data" --company 2 --affiliates 1200 --urls 300 --cases 450 >&2
     token_of --company 2
 }
 
 stop_services() {
-    # In reverse order, since a process may need earlier ones.
+    # In reverse order, because a process can depend on earlier ones.
     local index
     for ((index = ${#services[@]} - 1; index >= 0; index--)); do
         kill -TERM "${services[index]}" 2>/dev/null && wait "${services[index]}" || true

@@ -1,12 +1,12 @@
-"""Sends the findings of a crawler to the service over gRPC. The file has one JSON object per line, a `UrlObservation`.
+"""Sends a crawler's findings to the service over gRPC. Each line of the file is a `UrlObservation` in JSON.
 
     pip install ./client/grpc-python
     GRPC=127.0.0.1:50051 TOKEN=… python client/grpc-python/examples/crawler.py findings.ndjson
 
-GRPC is host:port, or https://host:port for TLS. GRPC_CA is a PEM file with the certificate authorities to trust, instead of the library's
-authorities. GRPC_CERT and GRPC_KEY are PEM files with a client certificate and its key, for mutual TLS.
+GRPC is host:port, or https://host:port for TLS. GRPC_CA is a PEM file with the CA certificates to trust instead of the library's. For mutual
+TLS, GRPC_CERT and GRPC_KEY are PEM files with a client certificate and its key.
 
-A line of the file: {"url": "https://example.org/offer", "last_seen": "2026-01-31T12:00:00Z", "infractions": [{"infraction_type":
+Example of a line: {"url": "https://example.org/offer", "last_seen": "2026-01-31T12:00:00Z", "infractions": [{"infraction_type":
 "Health Claim", "infraction_name": "weight loss"}]}. The token needs the scope `monitor`. You can send the same file again at any time.
 
 Exit status: 0 if the service saved everything, 1 if it rejected some findings (the program prints each with the reason), 2 if the crawler could

@@ -1,4 +1,4 @@
-"""A proxy of the service whose first connections break."""
+"""A proxy for the service that breaks its first connections."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ GRPC, TOKEN = os.environ["GRPC"], os.environ["TOKEN"]
 
 
 class Proxy:
-    """Passes connections on to the service, and closes the first two of them after so many bytes."""
+    """Forwards connections to the service, and closes the first two after a number of bytes."""
 
     def __init__(self, of_requests=None, of_responses=None):
         self.limits = (of_requests, of_responses)

@@ -1,4 +1,4 @@
-"""Runs the client against a running service, also over connections that break. The token needs the scope `monitor`.
+"""Tests the client against a running service, also over broken connections. The token needs the scope `monitor`.
 
     GRPC=127.0.0.1:50051 TOKEN=… TOKEN_WITHOUT_SCOPE=… python -m unittest discover client/grpc-python/tests
 """
@@ -44,7 +44,7 @@ class TestClient(unittest.TestCase):
             (client or self.client).call(request)
         return refused.exception
 
-    def test_findings_are_saved_and_read(self):
+    def test_observations_and_infractions_are_saved(self):
         wrong = observations_pb2.UrlObservation(url=f"{self.prefix}/x", country="ZZ")
         wrong.infractions.add(infraction_type="Health Claim", infraction_name="unlimited income")
         saved, refused = self.client.observe([*self.observations(1, landing_page="https://example.org"), wrong])
@@ -63,7 +63,7 @@ class TestClient(unittest.TestCase):
         vocabularies = self.client.call(vocabularies_pb2.ListVocabulariesRequest()).vocabularies
         self.assertIn(url.incident_status, [entry.name for names in vocabularies for entry in names.entries])
 
-    def test_errors_have_a_reason_and_violations(self):
+    def test_errors_carry_reasons_and_violations(self):
         refused = self.refused(urls_pb2.GetComplianceUrlRequest(id=2**53 - 1))
         self.assertEqual((refused.code, refused.reason), (grpc.StatusCode.NOT_FOUND, "URL_NOT_FOUND"))
         refused = self.refused(urls_pb2.ListComplianceUrlsRequest(per_page=1000, discovery_after="yesterday"))
@@ -79,13 +79,13 @@ class TestClient(unittest.TestCase):
             self.assertEqual(refused.reason, reason)
         refused = self.refused(changes_pb2.ListChangesRequest(after=2**52))
         self.assertEqual((refused.reason, refused.metadata["dropped_position"].isdecimal()), ("POSITION_GONE", True))
-        # The generated stubs have the same errors.
+        # The generated stubs raise the same errors.
         stub = urls_pb2_grpc.ComplianceUrlServiceStub(self.enterContext(open_channel(GRPC)))
         with self.assertRaises(grpc.RpcError) as error:
             stub.GetComplianceUrl(urls_pb2.GetComplianceUrlRequest(id=1))
         self.assertEqual(refusal(error.exception).reason, "TOKEN_MISSING")
 
-    def test_a_change_of_what_has_changed_is_refused(self):
+    def test_stale_etag_is_rejected(self):
         fields = case_changes_pb2.CaseInput(affiliate_id=self.affiliate())
         opened = self.client.call(case_changes_pb2.OpenCaseRequest(request_id=self.prefix, case=fields))
         etag = self.client.call(cases_pb2.GetComplianceCaseRequest(id=opened.case_id)).etag
@@ -93,13 +93,13 @@ class TestClient(unittest.TestCase):
         refused = self.refused(case_changes_pb2.CloseCaseRequest(id=opened.case_id, etag=etag))
         self.assertEqual(refused.reason, "ETAG_MISMATCH")
 
-    def test_requests_of_other_operations_are_refused_by_the_client(self):
+    def test_wrong_request_types_raise_type_error(self):
         with self.assertRaises(TypeError):
             self.client.call(exports_pb2.ExportUrlsRequest())
         with self.assertRaises(TypeError):
             next(self.client.messages(urls_pb2.GetComplianceUrlRequest(id=1)))
 
-    def test_a_token_that_was_refused_is_replaced_once(self):
+    def test_rejected_token_is_renewed_once(self):
         tokens = ["expired", TOKEN]
         client = self.client_at(GRPC, lambda: tokens.pop(0))
         self.assertTrue(client.call(vocabularies_pb2.ListVocabulariesRequest()).vocabularies)
@@ -109,7 +109,7 @@ class TestClient(unittest.TestCase):
         self.assertEqual(self.refused(vocabularies_pb2.ListVocabulariesRequest(), client).reason, "TOKEN_INVALID")
         self.assertEqual(tokens, [TOKEN])
 
-    def test_tokens_are_stripped_or_refused_unseen(self):
+    def test_tokens_are_stripped_and_never_shown_in_errors(self):
         for token in (f"{TOKEN}\n", lambda: f" {TOKEN}\r\n"):
             self.assertTrue(self.client_at(f" {GRPC}\n", token).call(vocabularies_pb2.ListVocabulariesRequest()).vocabularies)
         for token in ("", "secret\nsecret", "Bearer secret", "secrét"):
@@ -119,13 +119,13 @@ class TestClient(unittest.TestCase):
                 self.client_at(GRPC, lambda: token).call(vocabularies_pb2.ListVocabulariesRequest())
             self.assertNotIn("secr", f"{refused.exception} {also_refused.exception}")
 
-    def test_a_call_is_repeated_after_lost_connections(self):
-        # The preface and the settings are shorter, a token is longer.
+    def test_call_is_retried_after_lost_connections(self):
+        # The HTTP/2 preface and settings are shorter than 300 bytes. A token is longer.
         proxy = self.proxy(of_requests=300)
         (saved,) = self.client_at(proxy.address).observe(self.observations(1))
         self.assertEqual((saved.code, proxy.connections), (errors_pb2.RESULT_CODE_SAVED, 3))
 
-    def test_observations_are_streamed_once_over_lost_connections(self):
+    def test_observation_stream_survives_lost_connections(self):
         proxy = self.proxy(of_responses=12_000)
         results = list(self.client_at(proxy.address).stream_observations(self.observations(RECORDS)))
         self.assertEqual({result.code for result in results}, {errors_pb2.RESULT_CODE_SAVED})
@@ -138,7 +138,7 @@ class TestClient(unittest.TestCase):
         self.assertEqual(refused.exception.reason, "SCOPE_MISSING")
         self.assertEqual(list(self.client.stream_observations([])), [])
 
-    def test_affiliates_are_synced_over_lost_connections(self):
+    def test_affiliate_sync_survives_lost_connections(self):
         absent = self.affiliate()
         names = [f"{self.prefix}/{number}" for number in range(2500)]
         inputs = [affiliates_pb2.AffiliateInput(client_affiliate_id=name, affiliate_name=name) for name in names]
@@ -153,8 +153,8 @@ class TestClient(unittest.TestCase):
             self.client.sync_affiliates(listed[:1], absent_status="terminated", max_absent=0)
         self.assertEqual(refused.exception.code, grpc.StatusCode.FAILED_PRECONDITION)
 
-    def test_a_call_ends_at_its_deadline_and_after_its_tries(self):
-        # It accepts connections and never responds.
+    def test_call_fails_at_deadline_or_after_last_try(self):
+        # Accepts connections and never responds.
         silent = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(silent.close)
         mute = self.client_at("127.0.0.1:%d" % silent.getsockname()[1], deadline=0.3)
@@ -167,7 +167,7 @@ class TestClient(unittest.TestCase):
         absent = self.client_at(address, tries=2)
         self.assertEqual(self.refused(urls_pb2.GetComplianceUrlRequest(id=1), absent).code, grpc.StatusCode.UNAVAILABLE)
 
-    def test_an_export_resumes_after_lost_connections(self):
+    def test_export_resumes_after_lost_connections(self):
         results = list(self.client.observe(self.observations(RECORDS, note="x" * 4000)))
         self.assertEqual({result.code for result in results}, {errors_pb2.RESULT_CODE_SAVED})
         proxy = self.proxy(of_responses=3 << 20)
@@ -177,7 +177,7 @@ class TestClient(unittest.TestCase):
         self.assertEqual([url for url in urls if url.startswith(self.prefix)], [f"{self.prefix}/{number}" for number in range(RECORDS)])
         self.assertEqual(proxy.connections, 3)
 
-        # As after an interruption of the program.
+        # Resumes from a checkpoint, as after a restart of the program.
         checkpoint = messages[len(messages) // 2].last_url_id
         rest = [one.url for one in self.client.records(exports_pb2.ExportUrlsRequest(after_url_id=checkpoint))]
         self.assertEqual(rest, urls[-len(rest) :])
@@ -185,7 +185,7 @@ class TestClient(unittest.TestCase):
         listed = [one.url for one in self.client.records(urls_pb2.ListAllComplianceUrlsRequest())]
         self.assertEqual(listed, urls)
 
-    def test_affiliates_are_listed_once_over_lost_connections(self):
+    def test_affiliate_list_resumes_without_duplicates(self):
         for _ in range(60):
             self.affiliate()
         proxy = self.proxy(of_responses=40_000)
@@ -194,7 +194,7 @@ class TestClient(unittest.TestCase):
         self.assertEqual(listed, [affiliate.id for affiliate in self.client.records(affiliates_pb2.ListAffiliatesRequest())])
         self.assertGreater(proxy.connections, 1)
 
-    def test_changes_are_watched_over_lost_connections(self):
+    def test_watch_resumes_after_lost_connections(self):
         first = self.client.call(changes_pb2.ListChangesRequest()).last_position
         ids = [self.affiliate() for _ in range(3)]
         watch = self.client_at(self.proxy(of_responses=400).address).records(changes_pb2.WatchChangesRequest(after=first, types=["affiliate"]))
@@ -203,7 +203,7 @@ class TestClient(unittest.TestCase):
             seen += [change.id for change in next(watch).changes]
         self.assertEqual(seen, ids)
 
-    def test_streams_above_the_limit_wait(self):
+    def test_streams_over_the_limit_are_retried(self):
         list(self.client.observe(self.observations(RECORDS, note="x" * 4000)))
         streams = [self.client.messages(exports_pb2.ExportUrlsRequest()) for _ in range(64)]
         for stream in streams:
@@ -218,12 +218,12 @@ class TestClient(unittest.TestCase):
         self.addCleanup(end.join)
         self.assertGreaterEqual(sum(1 for _ in self.client.records(exports_pb2.ExportUrlsRequest())), RECORDS)
 
-    def test_settings_that_cannot_work_are_reported(self):
+    def test_invalid_settings_are_rejected(self):
         for target, certificates, message in (
             ("ftp://127.0.0.1:1", {}, "neither host:port nor https://host:port"),
             ("http://127.0.0.1:1/api", {}, "neither host:port nor https://host:port"),
-            (GRPC, {"ca": "ca.pem"}, f"certificates are for https, and the service is at {GRPC}"),
-            ("https://127.0.0.1:1", {"certificate": "own.pem"}, "a certificate and its key belong together"),
+            (GRPC, {"ca": "ca.pem"}, f"certificates need https, but the service is at {GRPC}"),
+            ("https://127.0.0.1:1", {"certificate": "own.pem"}, "certificate and key must be set together"),
             ("https://127.0.0.1:1", {"ca": __file__}, "is not a PEM file"),
         ):
             with self.assertRaisesRegex(ValueError, message):

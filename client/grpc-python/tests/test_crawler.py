@@ -1,8 +1,8 @@
-"""Runs the crawler against a running service.
+"""Tests the crawler against a running service.
 
     GRPC=127.0.0.1:50051 TOKEN=… python -m unittest discover client/grpc-python/tests
 
-With SECURE_GRPC=https://…, SECURE_TOKEN, and CERTIFICATES, a folder with the files of deploy/make-certificates, mutual TLS is tested, too.
+To also test mutual TLS, set SECURE_GRPC=https://…, SECURE_TOKEN, and CERTIFICATES, a folder with the files of deploy/make-certificates.
 """
 
 import os
@@ -20,7 +20,7 @@ class TestCrawler(unittest.TestCase):
     def setUp(self):
         self.prefix = f"https://example.org/{uuid.uuid4().hex}"
 
-    def test_the_program_names_refused_lines(self):
+    def test_rejected_lines_are_printed_with_reasons(self):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         findings = folder / "findings.ndjson"
         good = '{"url": "%s/%d", "last_seen": "2026-01-31T12:00:00Z"}\n'
@@ -41,10 +41,10 @@ class TestCrawler(unittest.TestCase):
         command, environment = [sys.executable, CRAWLER, findings], {**os.environ, **settings}
         return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
 
-    def test_settings_that_cannot_work_are_reported_at_once(self):
+    def test_invalid_settings_stop_the_crawler(self):
         settings = (
             ({"GRPC": "ftp://127.0.0.1:1"}, "neither host:port nor https://host:port"),
-            ({"GRPC_CA": "ca.pem"}, "certificates are for https"),
+            ({"GRPC_CA": "ca.pem"}, "certificates need https"),
             ({"GRPC": "https://127.0.0.1:1", "GRPC_CA": "/nowhere"}, "No such file or directory: '/nowhere'"),
         )
         for wrong, message in settings:
@@ -52,8 +52,8 @@ class TestCrawler(unittest.TestCase):
             self.assertEqual(result.returncode, 2)
             self.assertIn(message, result.stderr)
 
-    @unittest.skipUnless("SECURE_GRPC" in os.environ, "no service with TLS")
-    def test_who_trusts_the_authority_and_has_a_certificate_is_served(self):
+    @unittest.skipUnless("SECURE_GRPC" in os.environ, "SECURE_GRPC is not set")
+    def test_mutual_tls_requires_authority_and_certificate(self):
         folder = Path(os.environ["CERTIFICATES"])
         trust = {"GRPC": os.environ["SECURE_GRPC"], "TOKEN": os.environ["SECURE_TOKEN"], "GRPC_CA": str(folder / "authority.pem")}
         identity = {"GRPC_CERT": str(folder / "gateway.pem"), "GRPC_KEY": str(folder / "gateway-key.pem")}

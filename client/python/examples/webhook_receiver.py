@@ -3,7 +3,7 @@
     pip install standardwebhooks
     SECRETS=whsec_… CERTIFICATE=cert.pem KEY=key.pem python client/python/examples/webhook_receiver.py 8443
 
-SECRETS is the webhook's secret. While you rotate it, SECRETS has the old and the new secret, separated by a comma.
+SECRETS is the webhook's secret. While you rotate it, set SECRETS to the old and the new secret, separated by a comma.
 """
 
 import os
@@ -15,7 +15,7 @@ from typing import Any
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 SECRETS = [Webhook(secret) for secret in os.environ["SECRETS"].split(",")]
-# Maximum body size, in bytes. Larger than a message of 100 changes, unless they have long transcripts.
+# Maximum body size, in bytes. Enough for a message of 100 changes, unless they have long transcripts.
 MAX_BODY = 16 << 20
 
 
@@ -30,12 +30,12 @@ class Receiver(BaseHTTPRequestHandler):
             return
         if message["type"] == "changes":
             self.process(message["data"])
-        # Respond only now: without a 2xx status, the service sends the message again.
+        # Respond after the processing: without a 2xx status, the service sends the message again.
         self.send_response(204)
         self.end_headers()
 
     def verified(self, body: bytes) -> Any:
-        """Returns the message if one of the secrets signed it within the last five minutes, and None otherwise."""
+        """Returns the message if one of the secrets signed it within the last five minutes. Otherwise returns None."""
         for secret in SECRETS:
             try:
                 return secret.verify(body.decode(), dict(self.headers))
@@ -44,7 +44,7 @@ class Receiver(BaseHTTPRequestHandler):
         return None
 
     def process(self, data: dict[str, Any]) -> None:
-        """Prints the new changes of a message, because a message can arrive more than once.
+        """Prints a message's new changes. A message can arrive more than once.
 
         In your own receiver, store the position in the same transaction as the changes.
         """
@@ -58,7 +58,7 @@ class Receiver(BaseHTTPRequestHandler):
         Receiver.position = max(Receiver.position, data["position"])
 
     def log_message(self, *_: object) -> None:
-        """Logs no requests."""
+        """Disables the request log."""
 
 
 server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Receiver)

@@ -1,4 +1,4 @@
-"""A proxy of the service that fails as networks and busy services do."""
+"""A proxy for the service that fails like a network or a busy service."""
 
 import itertools
 import json
@@ -14,7 +14,7 @@ BASE, TOKEN = os.environ["BASE"], os.environ["TOKEN"]
 
 
 class FailingProxy(BaseHTTPRequestHandler):
-    """Passes requests on to the service, except those that `failures` has something else for."""
+    """Forwards requests to the service, and fails the first ones as `failures` says."""
 
     failures: list[Any] = []
     seen: list[tuple[str, Any]] = []
@@ -42,7 +42,7 @@ class FailingProxy(BaseHTTPRequestHandler):
         if failure == "lost after":
             self.connection.close()
         elif failure == "silent":
-            # Until the client has waited long enough.
+            # Returns after the client gives up.
             self.connection.recv(1)
         elif failure == "half":
             self.respond(answer.status_code, answer.content[: len(answer.content) // 2], kind | {"Content-Length": str(len(answer.content))})
@@ -54,7 +54,7 @@ class FailingProxy(BaseHTTPRequestHandler):
             self.respond(answer.status_code, answer.content, kind)
 
     def stream(self, headers: dict[str, str], lines: int) -> None:
-        """Passes on so many lines of a stream of events."""
+        """Forwards the first `lines` lines of an event stream."""
         with requests.get(BASE + self.path, headers=headers, timeout=60, stream=True) as answer:
             self.send_response(answer.status_code)
             self.send_header("Transfer-Encoding", "chunked")
@@ -77,11 +77,11 @@ class FailingProxy(BaseHTTPRequestHandler):
 
 class Proxy(ThreadingHTTPServer):
     def handle_error(self, *_: object) -> None:
-        """Clients may leave."""
+        """Ignores the errors of clients that disconnect."""
 
 
 def start_proxy(test: unittest.TestCase, failures: list[Any] | None = None) -> str:
-    """The address of a proxy that runs as long as a test."""
+    """Starts a proxy that runs until the test ends, and returns its address."""
     proxy = Proxy(("127.0.0.1", 0), FailingProxy)
     threading.Thread(target=proxy.serve_forever, args=[0.01], daemon=True).start()
     test.addCleanup(proxy.server_close)

@@ -1,4 +1,4 @@
-"""Runs the client, and the example that uses it, against a running service, with the package installed.
+"""Tests the installed client and its example against a running service.
 
     BASE=http://127.0.0.1:8080 TOKEN=… python -m unittest discover client/python/tests
 """
@@ -34,7 +34,7 @@ class ClientTest(unittest.TestCase):
         self.assertTrue(refused.exception.request_id)
         return refused.exception
 
-    def test_an_affiliate_is_created_changed_and_listed(self) -> None:
+    def test_affiliate_is_created_updated_and_listed(self) -> None:
         created = self.client.create_affiliate(self.affiliate(status="active", country="us", start_date="01/31/2026"))
         self.client.update_affiliate({"id": created, "status": "probation", "start_date": None})
         read = self.client.affiliate(created)
@@ -43,7 +43,7 @@ class ClientTest(unittest.TestCase):
         self.assertIn(read, list(self.client.affiliates()))
         self.assertEqual(list(self.client.affiliates(q=self.name, status="probation", country="us")), [read])
 
-    def test_refusals_have_a_code_or_violations(self) -> None:
+    def test_errors_carry_code_or_violations(self) -> None:
         self.client.create_affiliate(self.affiliate())
         taken = self.refusal(self.client.create_affiliate, self.affiliate())
         self.assertEqual((taken.status, taken.code), (409, "1023"))
@@ -55,7 +55,7 @@ class ClientTest(unittest.TestCase):
         with Client(BASE, "nonsense") as client:
             self.assertEqual(self.refusal(list, client.affiliates()).code, "401")
 
-    def test_names_that_had_no_effect_are_logged(self) -> None:
+    def test_ignored_fields_and_parameters_are_logged(self) -> None:
         with self.assertLogs("affiliate_compliance", "WARNING") as logged:
             id = self.client.create_affiliate(self.affiliate(town="Bern"))
             self.client.call("PUT", f"/api/affiliates/{id}", {"a b": 1}, {"id": id, "distributor_name": "New"})
@@ -65,7 +65,7 @@ class ClientTest(unittest.TestCase):
         with self.assertNoLogs("affiliate_compliance", "WARNING"):
             self.client.update_affiliate({"id": id, "city": "Bern"})
 
-    def test_a_change_is_refused_if_the_affiliate_has_changed_since_it_was_read(self) -> None:
+    def test_update_with_stale_etag_is_rejected(self) -> None:
         id = self.client.create_affiliate(self.affiliate())
         read, etag = self.client.affiliate_with_etag(id)
         self.assertEqual((read, self.client.affiliate_if_changed(id, etag)), (self.client.affiliate(id), None))
@@ -79,7 +79,7 @@ class ClientTest(unittest.TestCase):
         self.assertNotEqual(self.client.update_affiliate({"id": id, "city": "Genf"}, if_match=next_etag), next_etag)
         self.assertEqual(set(self.refusal(self.client.update_affiliate, {"id": id}, "").violations), {"If-Match"})
 
-    def test_a_change_whose_response_was_lost_changes_the_etag(self) -> None:
+    def test_retry_after_lost_response_raises_changed(self) -> None:
         id = self.client.create_affiliate(self.affiliate())
         _, etag = self.client.affiliate_with_etag(id)
         with Client(start_proxy(self, ["lost before", 503, "lost after"]), TOKEN) as client, self.assertRaises(Changed):
@@ -87,13 +87,13 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(len(FailingProxy.seen), 4)
         self.assertEqual(self.client.affiliate(id)["city"], "Bern")
 
-    def test_a_case_is_compared_with_a_copy(self) -> None:
+    def test_case_if_changed_compares_etags(self) -> None:
         id = next(self.client.cases())["case_id"]
         read, etag = self.client.case_with_etag(id)
         self.assertEqual((read, self.client.case_if_changed(id, etag)), (self.client.case(id), None))
         self.assertEqual(self.client.case_if_changed(id, '"another"'), (read, etag))
 
-    def test_records_are_found_by_a_part_of_their_texts(self) -> None:
+    def test_search_matches_substrings(self) -> None:
         ids = [self.client.create_affiliate(self.affiliate(affiliate_name=f"{self.name} É & {number}%")) for number in range(3)]
         self.assertEqual([one["id"] for one in self.client.search_affiliates(f"{self.name.upper()} é &")], ids)
         self.assertEqual([one["id"] for one in self.client.search_affiliates(self.name, limit=2)], ids[:2])
@@ -104,7 +104,7 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(self.client.search_urls("no such text"), [])
         self.assertEqual(set(self.refusal(self.client.search_urls, "ab").violations), {"q"})
 
-    def test_changes_are_watched_over_connections_that_break(self) -> None:
+    def test_watch_resumes_over_broken_connections(self) -> None:
         after = self.client.call("GET", "/api/changes")["data"]["last_position"]
         ids = [self.client.create_affiliate(self.affiliate(affiliate_name=f"{self.name} {number}")) for number in range(3)]
         with Client(start_proxy(self, ["lost before", 503, (3,), (5,), (1000,)]), TOKEN) as client:
@@ -114,7 +114,7 @@ class ClientTest(unittest.TestCase):
             seen.append(next(watched))
         self.assertEqual([(change["id"], change["operation"]) for change in seen], [(id, "created") for id in ids])
 
-    def test_the_overview_counts_what_is_new(self) -> None:
+    def test_overview_counts_new_urls(self) -> None:
         before = self.client.overview()
         self.client.add_urls([f"https://example.org/{self.name}"])
         after = self.client.overview()
@@ -123,13 +123,13 @@ class ClientTest(unittest.TestCase):
         self.assertEqual((len(after["weeks"]), after["weeks"][0]["from"] < after["weeks"][-1]["from"]), (12, True))
         self.assertEqual(sum(risk["open"] for risk in after["cases"]["by_risk"]), after["cases"]["open"])
 
-    def test_a_token_that_has_expired_is_replaced(self) -> None:
+    def test_expired_token_is_replaced(self) -> None:
         tokens = ["expired", TOKEN]
         with Client(BASE, lambda: tokens.pop(0)) as client:
             self.assertTrue(list(client.affiliates()))
         self.assertEqual(tokens, [])
 
-    def test_tokens_are_stripped_or_refused_unseen(self) -> None:
+    def test_tokens_are_stripped_and_never_shown_in_errors(self) -> None:
         for token in (f"{TOKEN}\n", f"\t {TOKEN}\r\n"):
             for given in (token, lambda: token):
                 with Client(BASE, given) as client:
@@ -141,19 +141,19 @@ class ClientTest(unittest.TestCase):
                 client.overview()
             self.assertNotIn("secr", f"{refused.exception} {also_refused.exception}")
 
-    def test_base_and_paths_can_have_the_prefix(self) -> None:
+    def test_base_and_paths_accept_api_prefix(self) -> None:
         for base in (f"{BASE}/", f"{BASE}/api", f"{BASE}/api/", f" {BASE}\n"):
             with Client(base, TOKEN) as client:
                 self.assertEqual(len(client.overview()["weeks"]), 12)
                 for path in ("/api/overview", "/overview", "overview"):
                     self.assertEqual(client.call("GET", path)["data"], client.overview())
 
-    def test_addresses_that_cannot_work_are_refused(self) -> None:
+    def test_invalid_addresses_are_rejected(self) -> None:
         for base in ("localhost:8080", "/api", "", "ftp://localhost", "http://", f"{BASE}/api?x=1", f"{BASE}/#a"):
             with self.assertRaisesRegex(ValueError, "is not the address of a service, such as https://"):
                 Client(base, TOKEN)
 
-    def test_retry_after_is_a_number_or_a_date(self) -> None:
+    def test_retry_after_accepts_seconds_or_date(self) -> None:
         now = datetime.now(UTC)
         for wait, shown in ((1, "1"), (120, " 120 "), (0, ""), (0, "soon"), (0, "-5"), (0, "nan"), (0, "Sun, 06 Nov 1994 08:49:37 GMT")):
             self.assertEqual(seconds(shown), wait, shown)
@@ -170,12 +170,12 @@ class ClientTest(unittest.TestCase):
             self.assertRaises(Refused, client.overview)
         self.assertEqual(FailingProxy.seen, [("GET", {"Retry-After": late})])
 
-    def test_an_unreachable_service_is_named_in_a_sentence(self) -> None:
+    def test_connection_error_names_the_service(self) -> None:
         with Client("http://127.0.0.1:1/api", TOKEN, tries=1) as client, self.assertRaises(Unavailable) as unavailable:
             client.overview()
         self.assertEqual(str(unavailable.exception), "no complete response from http://127.0.0.1:1: Connection refused")
 
-    def test_urls_are_added_as_texts_or_objects(self) -> None:
+    def test_add_urls_accepts_strings_and_objects(self) -> None:
         urls = [f"https://example.org/{self.name}/{number}" for number in range(3)]
         results = self.client.add_urls(iter([urls[0], {"url": urls[1]}, urls[0]]))
         self.assertEqual([result.code for result in results], ["1020", "1020", "1023"])
@@ -184,7 +184,7 @@ class ClientTest(unittest.TestCase):
                 self.client.add_urls(wrong)  # type: ignore[arg-type]
         self.assertEqual(self.client.search_urls(f"{self.name}/2"), [])
 
-    def test_each_item_of_a_batch_has_a_result(self) -> None:
+    def test_batch_returns_one_result_per_item(self) -> None:
         items = [self.affiliate(), self.affiliate(), self.affiliate(affiliate_name=f"{self.name} 2", country="ZZ")]
         results = self.client.create_affiliates(items)
         self.assertEqual([result.code for result in results], ["1020", "1023", "1024"])
@@ -194,7 +194,7 @@ class ClientTest(unittest.TestCase):
         self.assertEqual([result.code for result in updates], ["1020", "1021", "1025"])
         self.assertEqual((self.client.create_affiliates([]), self.client.update_affiliates([]), self.client.add_urls([])), ([], [], []))
 
-    def test_pages_are_read_to_the_end(self) -> None:
+    def test_lists_read_every_page(self) -> None:
         results = self.client.add_urls([f"https://example.org/{self.name}/{number % 20}" for number in range(25)])
         self.assertEqual([result.code for result in results], ["1020"] * 20 + ["1023"] * 5)
         listed = [url["id"] for url in self.client.urls(per_page=7, disabled="no")]
@@ -203,7 +203,7 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(self.client.url(listed[0])["id"], listed[0])
         self.assertEqual(list(self.client.cases(per_page=3)), list(self.client.cases()))
 
-    def test_a_busy_service_and_a_broken_connection_are_tried_again(self) -> None:
+    def test_busy_service_and_broken_connection_are_retried(self) -> None:
         failures = [429, "lost before", 503, "lost after", "half"]
         with Client(start_proxy(self, list(failures)), TOKEN) as client:
             self.assertEqual(list(client.affiliates()), list(self.client.affiliates()))
@@ -214,13 +214,13 @@ class ClientTest(unittest.TestCase):
         with Client(start_proxy(self, ["lost before"] * 2), TOKEN, tries=2) as client, self.assertRaises(Unavailable):
             client.case(1)
 
-    def test_a_service_that_does_not_respond_is_tried_again(self) -> None:
+    def test_silent_service_is_retried(self) -> None:
         id = next(self.client.cases())["case_id"]
         with Client(start_proxy(self, ["silent"]), TOKEN, read_timeout=5) as client:
             self.assertEqual(client.case(id)["case_id"], id)
         self.assertEqual(FailingProxy.seen[:2], [("GET", "silent"), ("GET", None)])
 
-    def test_the_overview_is_printed(self) -> None:
+    def test_overview_example_prints_records_and_errors(self) -> None:
         case = next(self.client.cases())
         command = [sys.executable, OVERVIEW, "--case", str(case["case_id"]), "--add", "A-2", self.name]
         result = subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -1,4 +1,4 @@
-"""Runs the job against a running service, also through a proxy that fails as networks and busy services do.
+"""Tests the job against a running service, also through a failing proxy.
 
     BASE=http://127.0.0.1:8080 TOKEN=… python -m unittest discover client/python/tests
 """
@@ -47,7 +47,7 @@ class SyncTest(unittest.TestCase):
             writer.writerows(rows)
 
     def stored(self) -> dict[str, dict[str, Any]]:
-        """The affiliates of this test by name."""
+        """Returns this test's affiliates by name."""
         found = [dict(one) for one in self.service.affiliates() if str(one["client_distributor_id"]).startswith(self.prefix)]
         return {one["distributor_name"]: one for one in found}
 
@@ -57,7 +57,7 @@ class SyncTest(unittest.TestCase):
         return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
     def stopped(self, *options: str) -> str:
-        """The reason why the job did not continue."""
+        """Runs the job, and returns the reason why it stopped."""
         done = self.command(*options)
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         self.assertNotIn("Traceback", done.stderr)
@@ -65,7 +65,7 @@ class SyncTest(unittest.TestCase):
 
 
 class Reports(SyncTest):
-    def test_the_command_reports_what_it_did(self) -> None:
+    def test_command_reports_created_and_changed_counts(self) -> None:
         self.write([self.row(0), self.row(1)])
         planned = self.command("--dry-run")
         self.assertEqual((planned.returncode, planned.stdout), (0, "2 to create, 0 to change, 0 unchanged, 0 refused\n"), planned.stderr)
@@ -76,7 +76,7 @@ class Reports(SyncTest):
         self.write([self.row(0, city="Bern"), self.row(1)])
         self.assertEqual(self.command().stdout, "0 created, 1 changed, 1 unchanged, 0 refused\neverything is up to date\n")
 
-    def test_each_refused_row_is_printed_with_its_place(self) -> None:
+    def test_refused_rows_are_printed_with_location(self) -> None:
         self.service.create_affiliate({"client_affiliate_id": f"{self.prefix}-x", "affiliate_name": f"{self.prefix} 3"})
         bad = [self.row(1, country="ZZ", email_one="nobody"), self.row(2, zip="#N/A"), self.row(3), self.row(4), self.row(4)]
         self.write([self.row(0), *bad])
@@ -88,7 +88,7 @@ class Reports(SyncTest):
             self.assertEqual(len(found), 1, (row, text, refused.stderr))
         self.assertEqual(set(self.stored()), {f"{self.prefix} 0", f"{self.prefix} 3"})
 
-    def test_everything_arrives_once_although_much_fails(self) -> None:
+    def test_sync_survives_network_failures(self) -> None:
         rows = [self.row(number, city="Łódź") for number in range(450)]
         self.write(rows)
         for failures in ([429, "lost before", 503, "half"], ["lost after", 504]):
@@ -99,7 +99,7 @@ class Reports(SyncTest):
 
 
 class Options(SyncTest):
-    def test_options_say_how_a_file_is_read(self) -> None:
+    def test_options_control_file_parsing(self) -> None:
         head = "client_affiliate_id;Member;start_date;Fax\n"
         self.path.write_bytes(f"{head}{self.prefix}-0;{self.prefix} Zoë;1/5/2026;x\n".encode("windows-1252"))
         self.assertIn("Use --column or --ignore.", self.stopped())
@@ -113,7 +113,7 @@ class Options(SyncTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.stored()[f"{self.prefix} Zoë"]["start_date"], "2026-05-01")
 
-    def test_workbooks_are_sent_as_workbooks(self) -> None:
+    def test_workbook_errors_name_cell_and_sheet(self) -> None:
         self.path = self.folder / "affiliates.xlsx"
         main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
         office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -131,7 +131,7 @@ class Options(SyncTest):
         self.assertIn("Row 2, cell C2: ", refused.stderr)
         self.assertIn("Use --sheet.", self.stopped("--sheet", "2027"))
 
-    def test_lists_can_be_sent_back(self) -> None:
+    def test_exported_list_syncs_without_changes(self) -> None:
         nasty = ("@handle", "+49 30 1", "=1+1", "-5", "'=1", "''+1", "'t Hooft", "'", " =1", " both ", '"quoted", and', "a\r\nb", "\ttab", "a,b;c")
         roster: Any = [self.row(number, notes=text, twitter=text, country="DE") for number, text in enumerate(nasty)]
         self.service.sync_affiliates(roster)
@@ -151,14 +151,14 @@ class Options(SyncTest):
 
 
 class Stopped(SyncTest):
-    def test_files_that_cannot_be_read_stop_the_job(self) -> None:
+    def test_unreadable_files_stop_the_job(self) -> None:
         for content in (b"", b"client_affiliate_id\n", b'client_affiliate_id,city\nA,"Bern\n', b"affiliate_name\nx\n", b'[{"client_affiliate_id":"A"}]', b"PK\3\4", b"%PDF-1.7\n"):
             self.path.write_bytes(content)
             self.assertRegex(self.stopped(), r"^4(15|22): .+", content)
         self.path.unlink()
         self.assertIn("No such file", self.stopped())
 
-    def test_options_without_effect_stop_the_job(self) -> None:
+    def test_invalid_absent_options_stop_the_job(self) -> None:
         self.write([self.row(0)])
         for options in (["--absent-status", "gone"], ["--absent-status", "terminated", "--max-absent", "-1"]):
             reason = self.stopped(*options)
@@ -166,7 +166,7 @@ class Stopped(SyncTest):
             self.assertNotIn("run it again", reason)
         self.assertEqual(self.stored(), {})
 
-    def test_invalid_tokens_stop_the_job_unseen(self) -> None:
+    def test_invalid_tokens_are_never_printed(self) -> None:
         self.write([self.row(0)])
         for content, reason in (
             (f"{TOKEN}\n{TOKEN}\n".encode(), "the token is invalid"),
@@ -181,7 +181,7 @@ class Stopped(SyncTest):
         self.token.unlink()
         self.assertIn("No such file", self.stopped())
 
-    def test_an_unreachable_service_is_one_sentence(self) -> None:
+    def test_unreachable_service_is_reported_in_one_line(self) -> None:
         self.write([self.row(0)])
         arguments = ["sync", str(self.path), "--token-file", str(self.token), "--base-url", "http://127.0.0.1:1"]
         with (
@@ -193,7 +193,7 @@ class Stopped(SyncTest):
         self.assertEqual(said.getvalue(), "no complete response from http://127.0.0.1:1: Connection refused: run it again to continue\n")
         self.assertIn("is not the address of a service", self.stopped("--base-url", "127.0.0.1:1"))
 
-    def test_the_job_is_to_be_run_again_only_where_that_helps(self) -> None:
+    def test_rerun_is_suggested_only_for_temporary_errors(self) -> None:
         def unavailable(cause: Exception) -> Unavailable:
             error = Unavailable("no response")
             error.__cause__ = cause
@@ -215,7 +215,7 @@ class Stopped(SyncTest):
 class Absent(SyncTest):
     def setUp(self) -> None:
         super().setUp()
-        # Of the other tests' affiliates, none may get a status here: all are in the file, under identifiers that differ.
+        # The affiliates of other tests must keep their status, so the file lists all of them, with unique identifiers.
         others = list(self.service.affiliates())
         self.service.update_affiliates([{"id": one["id"], "client_affiliate_id": f"other-{one['id']}"} for one in others])
         self.others = [self.row(0, client_affiliate_id=f"other-{one['id']}", affiliate_name=str(one["distributor_name"])) for one in others]
@@ -225,7 +225,7 @@ class Absent(SyncTest):
         self.service.create_affiliates(rows)  # type: ignore[arg-type]
         return rows
 
-    def test_a_cut_file_changes_nothing(self) -> None:
+    def test_truncated_file_changes_nothing(self) -> None:
         rows = self.create(200)
         before = self.stored()
         rows[1]["affiliate_name"] += " renamed"
@@ -236,7 +236,7 @@ class Absent(SyncTest):
             self.assertIn("--max-absent", reason)
             self.assertEqual(self.stored(), before)
 
-    def test_every_run_says_what_became_of_absent_affiliates(self) -> None:
+    def test_each_run_reports_absent_affiliates(self) -> None:
         rows = self.create(5)
         self.write([*self.others, *rows[:3]])
         for options, line, is_done in (
@@ -253,7 +253,7 @@ class Absent(SyncTest):
         self.assertIn(f"absent: {self.prefix}-4\n", reported.stderr)
         self.assertIn("2 absent\n", reported.stdout)
 
-    def test_a_refused_row_keeps_absent_affiliates_as_they_are(self) -> None:
+    def test_refused_row_leaves_absent_affiliates_unchanged(self) -> None:
         rows = self.create(3)
         self.write([*self.others, rows[0] | {"zip": "#N/A"}])
         before = self.stored()

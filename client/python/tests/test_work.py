@@ -1,5 +1,6 @@
-"""Runs case work, erasure, the audit and webhooks against a running service. The token needs the scopes `cases`, `webhooks`, `audit` and
-`erase`.
+"""Tests case work, erasure, the audit and webhooks against a running service.
+
+The token needs the scopes `cases`, `webhooks`, `audit` and `erase`.
 
     BASE=http://127.0.0.1:8080 TOKEN=… python -m unittest discover client/python/tests
 """
@@ -32,13 +33,13 @@ class WorkTest(unittest.TestCase):
     def status(self) -> str | None:
         return self.client.case(self.case)["case_status"]
 
-    def test_a_case_is_opened_once_for_a_key(self) -> None:
+    def test_request_id_opens_only_one_case(self) -> None:
         self.assertEqual(self.client.open_case(self.opening), self.case)
         unknown: Any = {"request_id": uuid.uuid4().hex, "case": {"affiliate_id": UNKNOWN}}
         refused = self.refusal(self.client.open_case, unknown)
         self.assertEqual((refused.status, refused.code), (404, "1025"))
 
-    def test_a_case_is_worked_on_from_the_opening_to_the_end(self) -> None:
+    def test_case_is_updated_resolved_closed_and_reopened(self) -> None:
         read, etag = self.client.case_with_etag(self.case)
         self.assertEqual((read["case_status"], read["risk_level"]), ("New", "High"))
         etag = self.client.update_case(self.case, {"case_worker": "Bea", "tags": ["urgent"]}, if_match=etag)
@@ -50,14 +51,14 @@ class WorkTest(unittest.TestCase):
         read = self.client.case(self.case)
         self.assertEqual((read["case_status"], read["case_worker"], read["tags"]), ("Open", "Bea", ["urgent"]))
 
-    def test_no_action_on_a_case_that_somebody_has_changed_is_saved(self) -> None:
+    def test_stale_etag_rejects_case_actions(self) -> None:
         _, etag = self.client.case_with_etag(self.case)
         self.client.update_case(self.case, {"case_worker": "Bea"})
         for action in (self.client.update_case, self.client.resolve_case, self.client.close_case, self.client.reopen_case):
             self.assertIsInstance(self.refusal(action, self.case, {}, if_match=etag), Changed)
         self.assertEqual(self.status(), "New")
 
-    def test_incidents_are_attached_and_detached_one_by_one(self) -> None:
+    def test_incidents_are_attached_and_detached(self) -> None:
         url = self.client.add_urls([f"https://example.org/{self.name}"])[0].id or 0
         results = self.client.attach_incidents(
             self.case,
@@ -75,7 +76,7 @@ class WorkTest(unittest.TestCase):
         self.assertEqual(self.client.case(self.case)["incidents"], [])
         self.assertEqual((self.client.attach_incidents(self.case, []), self.client.detach_incidents(self.case, [])), ([], []))
 
-    def test_a_verdict_on_a_url_is_read_back(self) -> None:
+    def test_url_review_is_saved(self) -> None:
         id = self.client.add_urls([f"https://example.org/{self.name}"])[0].id or 0
         self.client.review_url(id, {"incident_status": "In Violation", "disabled": "yes", "infractions": [INFRACTION]})
         url = self.client.url(id)
@@ -85,7 +86,7 @@ class WorkTest(unittest.TestCase):
         self.assertIsInstance(refused, Invalid)
         self.assertIn("incident_status", refused.violations)
 
-    def test_no_verdict_on_a_url_that_somebody_has_changed_is_saved(self) -> None:
+    def test_stale_etag_rejects_url_review(self) -> None:
         id = self.client.add_urls([f"https://example.org/{self.name}"])[0].id or 0
         _, etag = self.client.url_with_etag(id)
         self.assertIsNone(self.client.url_if_changed(id, etag))
@@ -95,7 +96,7 @@ class WorkTest(unittest.TestCase):
         self.assertEqual(self.client.url(id)["note"], "mine")
         self.client.review_url(id, {"note": "mine again"}, if_match=new)
 
-    def test_records_are_read_as_they_were_and_the_audit_says_what_changed(self) -> None:
+    def test_as_of_and_audit_show_past_values(self) -> None:
         (opened,) = self.client.audit(resource="case", id=self.case)
         as_of = opened["time"] or ""
         time.sleep(1.1)
@@ -107,7 +108,7 @@ class WorkTest(unittest.TestCase):
         self.assertEqual([change["operation"] for change in changes], ["updated", "created"])
         self.assertEqual(list(self.client.audit(resource="case", id=self.case, to="2020-01-01 00:00:00")), [])
 
-    def test_an_erased_affiliate_is_gone_with_its_cases(self) -> None:
+    def test_erasure_deletes_affiliate_with_its_cases(self) -> None:
         _, etag = self.client.affiliate_with_etag(self.affiliate)
         self.client.update_affiliate({"id": self.affiliate, "city": "Bern"})
         self.assertIsInstance(self.refusal(self.client.erase_affiliate, self.affiliate, if_match=etag), Changed)
@@ -116,9 +117,9 @@ class WorkTest(unittest.TestCase):
         self.assertEqual(self.refusal(self.client.case, self.case).status, 404)
         self.assertEqual(self.refusal(self.client.erase_affiliate, self.affiliate).status, 404)
 
-    def test_a_webhook_is_created_changed_tested_and_deleted(self) -> None:
+    def test_webhook_is_created_updated_tested_and_deleted(self) -> None:
         webhooks = self.client.webhooks
-        # No name below `invalid` has an address (RFC 6761), so nothing is sent anywhere.
+        # Names under `.invalid` never resolve (RFC 6761), so the service sends nothing.
         created = webhooks.create({"url": f"https://hooks.invalid/{self.name}", "types": ["case"]})
         id = created["webhook"]["id"]
         self.assertEqual((created["webhook"]["types"], created["secret"][:6]), (["case"], "whsec_"))

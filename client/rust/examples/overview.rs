@@ -2,8 +2,8 @@
 //!
 //! `GRPC=http://127.0.0.1:50051 TOKEN=… cargo run -p compliance-client --example overview`
 //!
-//! With `GRPC=https://…`, `GRPC_CA` is a PEM file with the certificate authorities to trust, instead of the system's authorities.
-//! `GRPC_CERT` and `GRPC_KEY` are PEM files with a client certificate and its key, for mutual TLS.
+//! With `GRPC=https://…`, `GRPC_CA` is a PEM file with the CA certificates to trust instead of the system's. For mutual TLS, `GRPC_CERT`
+//! and `GRPC_KEY` are PEM files with a client certificate and its key.
 
 use std::{collections::BTreeMap, env, fs, pin::pin};
 
@@ -33,13 +33,13 @@ async fn main() -> anyhow::Result<()> {
     print("cases by status", &client, ExportCasesRequest::default(), status_of_case).await
 }
 
-/// Returns the content of the file that a variable names.
+/// Reads the file that an environment variable names, if the variable is set.
 fn pem(variable: &str) -> anyhow::Result<Option<Vec<u8>>> {
     let Some(file) = env::var_os(variable) else { return Ok(None) };
     fs::read(&file).map(Some).with_context(|| format!("{variable}={}", file.display()))
 }
 
-/// Counts records by a key as they arrive.
+/// Counts records by key as they arrive, and prints the counts.
 async fn print<L: List>(
     title: &str,
     client: &Client,

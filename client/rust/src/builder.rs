@@ -9,8 +9,8 @@ use tonic::{
 
 use crate::{Client, Error, Retries, TokenSource, token::Tokens};
 
-/// Keepalive detects dead connections. Both times together are shorter than the default deadline, so a call can be retried on
-/// another connection in time.
+/// Keepalive detects dead connections. The interval and the timeout add up to less than the default deadline, which leaves time to
+/// retry a call on another connection.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -27,9 +27,9 @@ pub struct Builder {
 }
 
 impl Client {
-    /// Begins a client of the service at this endpoint, such as `http://127.0.0.1:50051`.
+    /// Returns a builder for a client of this endpoint, such as `http://127.0.0.1:50051`.
     ///
-    /// It needs a [token](Builder::token) or a [token source](Builder::token_source).
+    /// The builder needs a [token](Builder::token) or a [token source](Builder::token_source).
     pub fn builder(endpoint: impl Into<String>) -> Builder {
         Builder {
             endpoint: endpoint.into(),
@@ -44,22 +44,22 @@ impl Client {
 }
 
 impl Builder {
-    /// Sends this token with every call. It does not include `Bearer`.
+    /// Sets the token to send with every call. Leave out the `Bearer` prefix.
     #[must_use]
     pub fn token(self, token: impl Into<String>) -> Self {
         let token = token.into();
         self.token_source(move || std::future::ready(Ok(token.clone())))
     }
 
-    /// Sends tokens from a source. The client requests a new token after the service rejects one.
+    /// Sets the source of tokens. The client requests a new token after the service rejects one.
     #[must_use]
     pub fn token_source(self, source: impl TokenSource) -> Self {
         Self { tokens: Some(Tokens::new(source)), ..self }
     }
 
-    /// Trusts these certificate authorities (PEM) instead of the system's.
+    /// Trusts these CA certificates, in PEM, instead of the system's.
     ///
-    /// Only for an `https` endpoint.
+    /// Requires an `https` endpoint.
     #[must_use]
     pub fn ca_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.tls.authorities = Some(pem.into());
@@ -68,8 +68,8 @@ impl Builder {
 
     /// Sends this client certificate to an `https` endpoint, for mutual TLS.
     ///
-    /// `certificate` is a PEM text with the certificate, then its intermediate certificates. `key` is the PEM text of the key. To
-    /// replace them before they expire, build another client.
+    /// `certificate` contains the certificate and then its intermediate certificates, in PEM. `key` is the private key, also in PEM.
+    /// Before the certificate expires, build a new client.
     #[must_use]
     pub fn client_certificate(mut self, certificate: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
         self.tls.identity = Some((certificate.into(), key.into()));
@@ -80,7 +80,7 @@ impl Builder {
     ///
     /// The default is 30 seconds.
     ///
-    /// For a list, it is the maximum time without a message. [`Client::with_deadline`] sets it for single calls.
+    /// For a list, the deadline is the maximum time without a message. [`Client::with_deadline`] overrides it for single calls.
     #[must_use]
     pub fn deadline(self, deadline: Duration) -> Self {
         Self { deadline, ..self }
@@ -100,22 +100,24 @@ impl Builder {
         Self { message_limit, ..self }
     }
 
-    /// Sets how often calls are retried.
+    /// Sets how often the client retries calls.
     #[must_use]
     pub fn retries(self, retries: Retries) -> Self {
         Self { retries, ..self }
     }
 
-    /// Builds the client, which connects with its first call. Call it within a Tokio runtime.
+    /// Builds the client, which connects on its first call.
+    ///
+    /// Call this method within a Tokio runtime.
     ///
     /// # Errors
     ///
-    /// [`Error::Settings`] if
+    /// Returns [`Error::Settings`] if
     ///
     /// - the token is missing,
     /// - the endpoint is not an `http` or `https` URL, or has a path,
-    /// - a certificate or its key cannot be used,
-    /// - or the endpoint uses `https`, and this crate is built without its feature `tls`.
+    /// - a certificate or its key is invalid, or
+    /// - the endpoint uses `https`, but the `tls` feature of this crate is disabled.
     pub fn build(mut self) -> Result<Client, Error> {
         let channel = endpoint(&self.endpoint, std::mem::take(&mut self.tls))?
             .connect_timeout(self.connect_timeout)
@@ -131,7 +133,7 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// [`Error::Settings`] if the token is missing.
+    /// Returns [`Error::Settings`] if the token is missing.
     pub fn over(self, channel: Channel) -> Result<Client, Error> {
         let Self { tokens, deadline, message_limit, retries, .. } = self;
         let tokens = tokens.ok_or_else(|| Error::Settings("a client needs a token".to_owned()))?;
@@ -139,16 +141,16 @@ impl Builder {
     }
 }
 
-/// PEM texts for an `https` endpoint.
+/// Certificates and the private key for an `https` endpoint, in PEM.
 #[derive(Default)]
 struct TlsSettings {
-    /// The trusted authorities; by default, the system's authorities.
+    /// The trusted CA certificates. `None` selects the system's.
     authorities: Option<Vec<u8>>,
     /// The client certificate and its key.
     identity: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-/// The keys are secret.
+/// Hides the private key.
 impl std::fmt::Debug for TlsSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TlsSettings").finish_non_exhaustive()
@@ -159,7 +161,7 @@ fn settings(message: String) -> Error {
     Error::Settings(message)
 }
 
-/// Creates the endpoint of an address. Errors that would fail every call fail here.
+/// Returns the endpoint of an address, or an error if every call to it would fail.
 fn endpoint(address: &str, tls: TlsSettings) -> Result<Endpoint, Error> {
     let address = address.trim();
     let uri: Uri =
@@ -171,11 +173,11 @@ fn endpoint(address: &str, tls: TlsSettings) -> Result<Endpoint, Error> {
     }
     match uri.scheme_str() {
         Some("http") if tls.authorities.is_some() || tls.identity.is_some() => {
-            Err(settings(format!("certificates need an https endpoint, and {address:?} is not one")))
+            Err(settings(format!("certificates need an https endpoint, but {address:?} uses http")))
         }
         Some("http") => Ok(Endpoint::from(uri)),
         Some("https") => secure(Endpoint::from(uri), tls)
-            .map_err(|error| settings(format!("TLS of the endpoint {address:?}: {error}"))),
+            .map_err(|error| settings(format!("TLS for the endpoint {address:?}: {error}"))),
         _ => Err(settings(format!("the endpoint {address:?} does not begin with http:// or https://"))),
     }
 }
@@ -184,13 +186,13 @@ fn endpoint(address: &str, tls: TlsSettings) -> Result<Endpoint, Error> {
 fn secure(endpoint: Endpoint, tls: TlsSettings) -> Result<Endpoint, String> {
     use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 
-    // A text without a certificate would parse as an empty list.
+    // PEM text without a certificate would parse as an empty list.
     let certificates = |pem: &[u8], what| {
         let marker = b"-----BEGIN CERTIFICATE-----";
         pem.windows(marker.len())
             .any(|text| text == marker)
             .then_some(())
-            .ok_or(format!("{what} has no PEM certificate"))
+            .ok_or(format!("{what} contains no PEM certificate"))
     };
     let mut config = ClientTlsConfig::new();
     config = match tls.authorities {
@@ -209,7 +211,7 @@ fn secure(endpoint: Endpoint, tls: TlsSettings) -> Result<Endpoint, String> {
 
 #[cfg(not(feature = "tls"))]
 fn secure(_: Endpoint, _: TlsSettings) -> Result<Endpoint, String> {
-    Err("compliance-client is built without TLS; add its feature `tls`".to_owned())
+    Err("compliance-client is built without TLS; enable its `tls` feature".to_owned())
 }
 
 #[cfg(test)]
@@ -224,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn endpoints_are_urls_of_http_or_https() {
+    fn endpoint_accepts_only_http_and_https_urls() {
         assert!(endpoint("http://127.0.0.1:50051", TlsSettings::default()).is_ok());
         for address in ["localhost:50051", "ftp://localhost"] {
             let message = refused(address, TlsSettings::default());
@@ -238,12 +240,12 @@ mod tests {
     }
 
     #[test]
-    fn certificates_are_checked_before_the_first_call() {
+    fn invalid_certificates_fail_before_the_first_call() {
         let authorities = |pem: &str| TlsSettings { authorities: Some(pem.into()), ..TlsSettings::default() };
         let message = refused("http://localhost:1", authorities("x"));
         assert!(message.starts_with("certificates need an https endpoint"), "{message}");
         let message = refused("https://localhost:1", authorities("x"));
-        assert!(message.ends_with("the CA certificate has no PEM certificate"), "{message}");
+        assert!(message.ends_with("the CA certificate contains no PEM certificate"), "{message}");
         let key = rcgen::KeyPair::generate().unwrap();
         let own = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap().self_signed(&key).unwrap().pem();
         let with_key = |key: &str| TlsSettings {
@@ -254,7 +256,7 @@ mod tests {
         let other = rcgen::KeyPair::generate().unwrap().serialize_pem();
         for wrong in ["x", other.as_str()] {
             let message = refused("https://localhost:1", with_key(wrong));
-            assert!(message.starts_with("TLS of the endpoint \"https://localhost:1\": "), "{message}");
+            assert!(message.starts_with("TLS for the endpoint \"https://localhost:1\": "), "{message}");
         }
     }
 }

@@ -18,12 +18,12 @@ use crate::{
     v1::{ListChangesResponse, ObservationResult, ObserveUrlsRequest, UrlObservation, WatchChangesRequest},
 };
 
-/// Maximum number of observations in a call. Larger calls are not faster.
+/// Maximum number of observations per call. Larger calls are not faster.
 const OBSERVATIONS: usize = 1000;
-/// Number of concurrent calls of a stream of observations.
+/// Number of concurrent calls per observation stream.
 const CALLS: usize = 2;
 
-/// A client of the service.
+/// A client for the service.
 ///
 /// Clones are cheap. They share one connection and one token.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Returns the client with another deadline: `client.with_deadline(Duration::from_secs(2)).call(…)`.
+    /// Returns a copy of the client with this deadline: `client.with_deadline(Duration::from_secs(2)).call(…)`.
     #[must_use]
     pub fn with_deadline(&self, deadline: Duration) -> Self {
         Self { deadline, ..self.clone() }
@@ -53,8 +53,8 @@ impl Client {
 
     /// Calls an operation, and retries temporary errors until the deadline.
     ///
-    /// If the response to a creation is lost, its retry can fail with [`Error::AlreadyExists`], or in a batch as a duplicate.
-    /// Retries of all other operations return the same as the first try.
+    /// If the response to a create is lost, the retry can fail with [`Error::AlreadyExists`], or report a duplicate in a batch.
+    /// Retries of all other operations return the same result as the first try.
     pub async fn call<R: UnaryRequest>(&self, request: R) -> Result<R::Response, Error> {
         let deadline = Instant::now() + self.deadline;
         let tries = async {
@@ -86,9 +86,9 @@ impl Client {
 
     /// Streams observations, and returns a result for each, in order.
     ///
-    /// Each call sends the observations that are ready, up to 1,000, with the retries of [`Client::call`]. Two calls run
-    /// concurrently; more would wait for each other. The stream ends with the first error. The service may have saved later
-    /// observations by then.
+    /// Each call sends the observations that are ready, up to 1,000, and is retried like [`Client::call`]. Two calls run
+    /// concurrently; more would wait for each other. The stream ends with the first error. By then, the service may have saved
+    /// later observations.
     pub fn observe<S>(&self, observations: S) -> impl Stream<Item = Result<ObservationResult, Error>> + Send
     where
         S: Stream<Item = UrlObservation> + Send,
@@ -99,17 +99,17 @@ impl Client {
             async move { client.call(ObserveUrlsRequest { observations }).await }
         };
         let responses = observations.ready_chunks(OBSERVATIONS).map(call).buffered(CALLS);
-        // Results after an error would be matched with the wrong observations.
+        // The caller would match results after an error with the wrong observations.
         let until_error = responses.scan(false, |has_failed, response| {
             ready((!std::mem::replace(has_failed, response.is_err())).then_some(response))
         });
         until_error.map_ok(|response| iter(response.results.into_iter().map(Ok))).try_flatten()
     }
 
-    /// Streams changes as they are committed, without an end.
+    /// Streams changes as they are committed. The stream never ends.
     ///
     /// A page without changes only reports the new position. A broken stream resumes after the last received page. The deadline
-    /// applies to each message, and should be longer than ten seconds.
+    /// applies to each message and should be longer than ten seconds.
     pub fn watch(
         &self,
         request: WatchChangesRequest,
@@ -118,7 +118,7 @@ impl Client {
     }
 }
 
-/// A list that is being read.
+/// State of a list in progress.
 struct Reading<L: List> {
     client: Client,
     request: L,
@@ -126,7 +126,7 @@ struct Reading<L: List> {
     last: i64,
     tries: Tries,
     stream: Option<Streaming<L::Response>>,
-    /// Records of the last message that are not yet returned.
+    /// Records of the last message that `record` has not returned yet.
     records: std::vec::IntoIter<L::Record>,
 }
 
@@ -139,7 +139,7 @@ impl<L: List> Reading<L> {
             }
             match self.message().await {
                 Ok(Some(message)) => {
-                    // A list can take long, so each message starts the retries again.
+                    // Long lists need more retries than a call, so each message resets the count.
                     (self.tries.failed, self.tries.is_renewed) = (0, false);
                     self.records = L::records(message, &mut self.last).into_iter();
                     self.request.resume_after(self.last);
@@ -153,7 +153,7 @@ impl<L: List> Reading<L> {
         }
     }
 
-    /// Returns the next message. Opens the stream if necessary.
+    /// Returns the next message, and opens the stream if necessary.
     async fn message(&mut self) -> Result<Option<L::Response>, Error> {
         let deadline = self.client.deadline;
         let stream = if let Some(stream) = &mut self.stream {
@@ -175,10 +175,10 @@ async fn within<T, E: Into<Error>>(longest: Duration, work: impl Future<Output =
     timeout(longest, work).await.map_err(|_| Error::DeadlineExceeded)?.map_err(Into::into)
 }
 
-/// The previous tries of a call.
+/// State of a call's retries.
 #[derive(Default)]
 struct Tries {
-    /// Number of failed tries; for a list, since the last message.
+    /// Number of failed tries. For a list, counted since the last message.
     failed: u32,
     /// The token of the last try.
     token: Option<Authorization>,
@@ -207,7 +207,7 @@ impl Tries {
         Ok(request)
     }
 
-    /// Gets another token, or waits, after an error. Returns the error if the call cannot be retried.
+    /// Gets another token or waits, after an error. Returns the error if the call cannot be retried.
     async fn recover(&mut self, client: &Client, error: Error, deadline: Option<Instant>) -> Result<(), Error> {
         if matches!(error, Error::Unauthenticated { .. }) && !self.is_renewed {
             self.is_renewed = true;

@@ -18,11 +18,11 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub struct Violation {
     /// Path of the field: `affiliate_name`, `affiliates.3.email_one`.
     pub field: String,
-    /// The violation in a sentence.
+    /// The violation, as a sentence.
     pub description: String,
 }
 
-/// Why a call failed, after its retries. The messages are for people.
+/// Why a call failed after its retries. The messages are for humans.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -31,23 +31,23 @@ pub enum Error {
     Invalid {
         /// The first violation, and the number of further violations.
         message: String,
-        /// The violations, or only the first of very many.
+        /// The violations. The service truncates very long lists.
         violations: Vec<Violation>,
-        /// The number of all violations.
+        /// The total number of violations.
         total: usize,
     },
-    /// The service rejected the token, and also the next token of the source.
+    /// The service rejected the token and the next token from the source.
     #[error("{message}")]
     Unauthenticated {
-        /// Whether it is missing, invalid or expired.
+        /// Whether the token is missing, invalid or expired.
         reason: Reason,
-        /// The error in a sentence.
+        /// The error, as a sentence.
         message: String,
     },
-    /// The token lacks the scope of the operation.
+    /// The token lacks the operation's scope.
     #[error("{message}")]
     PermissionDenied {
-        /// The error in a sentence.
+        /// The error, as a sentence.
         message: String,
     },
     /// The company does not have the record.
@@ -55,58 +55,58 @@ pub enum Error {
     NotFound {
         /// What does not exist.
         reason: Reason,
-        /// The error in a sentence.
+        /// The error, as a sentence.
         message: String,
     },
-    /// The company already has the record. An earlier try of the same call may have created it.
+    /// The company already has the record. An earlier try of this call may have created it.
     #[error("{message}")]
     AlreadyExists {
-        /// What exists.
+        /// What already exists.
         reason: Reason,
-        /// The error in a sentence.
+        /// The error, as a sentence.
         message: String,
     },
-    /// The record has changed since it was read, so the etag does not match. Nothing was saved.
+    /// The etag does not match because the record has changed. Nothing was saved.
     ///
-    /// After a lost response, the first try of the same call may be what changed it: read the record again.
+    /// If a response was lost, an earlier try of this call may have changed the record. Read the record again.
     #[error("{message}")]
     EtagMismatch {
-        /// The error in a sentence.
+        /// The error, as a sentence.
         message: String,
     },
-    /// Changes after a position, or changes that an earlier state needs, were removed.
+    /// The service no longer has the changes after this position, or the changes that an earlier state needs.
     #[error("{message}")]
     PositionGone {
-        /// Whether changes were dropped after their time, or lost by a restore.
+        /// Whether the changes expired or were lost in a restore.
         reason: Reason,
-        /// The error in a sentence.
+        /// The error, as a sentence.
         message: String,
-        /// The positions that the service names, such as `last_position` and `restored_position`.
+        /// The positions in the service's error, such as `last_position` and `restored_position`.
         positions: BTreeMap<String, i64>,
     },
-    /// The request exceeds what the service does in one call, or the record's state does not allow it. Nothing was saved.
+    /// The request is too large for one call, or the record's state does not allow it. Nothing was saved.
     #[error("{message}")]
     FailedPrecondition {
-        /// The error in a sentence.
+        /// The error, as a sentence.
         message: String,
     },
     /// The service is busy or unreachable, or the company's rate limit is exceeded.
     #[error("{message}")]
     Unavailable {
-        /// Which of these is the case.
+        /// Which of these conditions applies.
         reason: Reason,
-        /// The error in a sentence.
+        /// The error, as a sentence.
         message: String,
         /// How long the service asks to wait before the next call.
         retry_after: Option<Duration>,
     },
-    /// The deadline passed. A write was applied as a whole or not at all.
+    /// The deadline passed. A write was applied completely or not at all.
     #[error("the deadline passed")]
     DeadlineExceeded,
     /// The token source failed.
     #[error("no token: {0}")]
     Token(#[source] BoxError),
-    /// The settings of the client are wrong.
+    /// The client's settings are invalid.
     #[error("{0}")]
     Settings(String),
     /// Any other status.
@@ -115,7 +115,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the service's reason. `None` without a reason, or with a reason of a later release.
+    /// Returns the service's reason, or `None` if it is missing or from a later release.
     pub fn reason(&self) -> Option<Reason> {
         match self {
             Self::Invalid { .. } => Some(Reason::InvalidFields),
@@ -149,13 +149,13 @@ impl Error {
         }
     }
 
-    /// Whether the same call can succeed later.
+    /// Returns whether the same call can succeed later.
     pub fn is_temporary(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::DeadlineExceeded)
     }
 }
 
-/// Returns the service's reason. `None` without a reason, or with a reason of a later release.
+/// Returns the service's reason, or `None` if it is missing or from a later release.
 pub(crate) fn reason(status: &Status) -> Option<Reason> {
     let details = status.get_details_error_info().filter(|info| info.domain == DOMAIN)?;
     Reason::from_str_name(&format!("REASON_{}", details.reason))

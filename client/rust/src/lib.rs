@@ -12,7 +12,7 @@ pub mod v1;
 pub use builder::Builder;
 pub use client::Client;
 pub use error::{BoxError, Error, Violation};
-// Fields of messages have these types.
+// Message fields have these types.
 pub use prost_types::{FieldMask, Timestamp};
 pub use request::{List, Request, UnaryRequest};
 pub use retries::Retries;

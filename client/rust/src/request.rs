@@ -1,4 +1,4 @@
-//! Requests and their operations. Some operations stream all records.
+//! Requests and their operations.
 
 use crate::v1::{
     Affiliate, ComplianceCase, ComplianceUrl, ExportCasesRequest, ExportCasesResponse, ExportUrlsRequest,
@@ -7,9 +7,9 @@ use crate::v1::{
     OpenCaseRequest, UrlObservation, WatchChangesRequest, WatchChangesResponse,
 };
 
-/// A request of an operation.
+/// A request for an operation.
 ///
-/// The type names the operation: `GetAffiliateRequest` calls `AffiliateService.GetAffiliate`.
+/// The type selects the operation: `GetAffiliateRequest` calls `AffiliateService.GetAffiliate`.
 pub trait Request: prost::Message + Clone + 'static {
     /// The response, or a message of the response stream.
     type Response: prost::Message + Default + 'static;
@@ -17,19 +17,19 @@ pub trait Request: prost::Message + Clone + 'static {
     const PATH: &'static str;
 }
 
-/// A request of an operation with one response.
+/// A request for an operation with a single response.
 pub trait UnaryRequest: Request {}
 
 /// A request for a stream of all records, by ascending ID.
 pub trait List: Request {
-    /// A record.
+    /// The type of the records.
     type Record: Send + 'static;
 
     /// Requests only records after this ID, if the operation supports it.
     #[doc(hidden)]
     fn resume_after(&mut self, last: i64);
 
-    /// Returns the records with a higher ID than `last`, and sets `last` to the ID of the last record.
+    /// Returns the records with IDs above `last`, and sets `last` to the ID of the last record.
     #[doc(hidden)]
     fn records(message: Self::Response, last: &mut i64) -> Vec<Self::Record>;
 }
@@ -37,7 +37,7 @@ pub trait List: Request {
 impl List for ListAffiliatesRequest {
     type Record = Affiliate;
 
-    // The operation always begins with the first affiliate. `records` skips received affiliates.
+    // The operation always starts with the first affiliate. `records` skips received affiliates.
     fn resume_after(&mut self, _: i64) {}
 
     fn records(message: ListAffiliatesResponse, last: &mut i64) -> Vec<Affiliate> {
@@ -100,7 +100,7 @@ impl List for ExportCasesRequest {
     }
 }
 
-/// A record is a page of changes, or only a position. The list has no end.
+/// Each record is a page of changes, or only a position. The list never ends.
 impl List for WatchChangesRequest {
     type Record = ListChangesResponse;
 

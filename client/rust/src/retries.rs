@@ -1,21 +1,21 @@
-//! How often and when a call is retried.
+//! How often and when the client retries a call.
 
 use std::time::Duration;
 
 use crate::Error;
 
-/// How often calls are retried after temporary errors.
+/// How often the client retries calls after temporary errors.
 ///
-/// Temporary errors are: the service is busy or unreachable, the connection broke, or the rate limit is exceeded. All operations
-/// can be retried. The retry of a change with an etag can find that its first try has changed the record.
+/// An error is temporary if the service is busy or unreachable, the connection broke, or the rate limit is exceeded. All
+/// operations can be retried. If the first try of an update changed the record, a retry with an etag fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// Maximum number of tries, including the first; four by default. For a list, tries without a message between them.
+    /// Maximum number of tries, including the first; four by default. For a list, each message resets the count.
     pub tries: u32,
-    /// The wait before the second try; 100 ms by default. It doubles with each further try, varies at random, and is added to
-    /// the wait that the service asks for.
+    /// The wait before the second try; 100 ms by default. The wait doubles with each further try and has random jitter. The client
+    /// adds it to the wait that the service asks for.
     pub first_wait: Duration,
-    /// The maximum of this wait; five seconds by default.
+    /// Maximum wait before jitter; five seconds by default.
     pub longest_wait: Duration,
 }
 
@@ -31,7 +31,7 @@ impl Retries {
         Self { tries: 1, ..Self::default() }
     }
 
-    /// Returns the wait after this number of failed tries, the last with this error. `None` if it is not retried.
+    /// Returns the wait after `failed` tries and this last error, or `None` if the call must not be retried.
     pub(crate) fn wait(&self, failed: u32, error: &Error) -> Option<Duration> {
         if !error.is_temporary() || failed >= self.tries {
             return None;
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn client_waits_grow_and_obey_retry_after() {
+    fn client_backoff_grows_and_honors_retry_after() {
         let retries = Retries { tries: 30, ..Retries::default() };
         for failed in 1..30 {
             let (wait, asked) = (retries.wait(failed, &busy(2)).unwrap(), Duration::from_secs(2));
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_go_away_is_not_repeated() {
+    fn permanent_errors_are_not_retried() {
         let error = Error::NotFound { reason: Reason::CaseNotFound, message: String::new() };
         assert_eq!(Retries::default().wait(1, &error), None);
         assert_eq!(Retries::none().wait(1, &busy(0)), None);

@@ -10,9 +10,9 @@ use crate::{
     v1::Reason,
 };
 
-/// Metadata with the number of violations, if not all were sent.
+/// Metadata key for the total number of violations, if the service truncated them.
 const VIOLATIONS_TOTAL: &str = "violations_total";
-/// The wait if the service does not specify one.
+/// The wait before a retry if the service does not specify one.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Returns an error and its causes.
@@ -20,7 +20,7 @@ fn causes<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item = &'e (
     std::iter::successors(Some(error), |&error| error.source())
 }
 
-/// Returns the texts of an error and its causes.
+/// Returns the messages of an error and its causes, separated by colons.
 pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut text = String::new();
     for next in causes(error).map(ToString::to_string) {
@@ -32,7 +32,7 @@ pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
     text
 }
 
-/// Returns the reason of a status without one, which comes from a proxy or from this client.
+/// Returns the reason for a status without one, such as a proxy's.
 fn reason_of_code(code: Code) -> Reason {
     match code {
         Code::Unauthenticated => Reason::TokenInvalid,
@@ -100,12 +100,11 @@ mod tests {
     use crate::{Error, v1::Reason};
 
     #[test]
-    fn every_reason_of_the_service_is_understood() {
+    fn client_understands_every_service_reason() {
         for number in 1.. {
             let Ok(sent) = error::Reason::try_from(number) else { break };
             let error = error::Error::new(sent, "Why.").retry_after(Duration::from_secs(3));
             let read = Error::from(Status::from(error));
-            // Its deadline has no more to say.
             assert_eq!(read.reason(), Reason::try_from(number).ok(), "{sent:?}");
             if error::meaning(sent).grpc == Code::Unavailable {
                 assert_eq!(read.retry_after(), Some(Duration::from_secs(3)), "{sent:?}");
@@ -120,7 +119,7 @@ mod tests {
             violations.push((item, 20), || (format!("affiliates.{item}.zip"), "Too long.".into()));
         }
         let Error::Invalid { violations, total, .. } = Status::from(error::Error::invalid(violations)).into() else {
-            panic!("it is invalid")
+            panic!("not Error::Invalid")
         };
         assert!(violations.len() > 20 && total == 10_000, "{} of {total}", violations.len());
         assert_eq!(
@@ -130,10 +129,10 @@ mod tests {
     }
 
     #[test]
-    fn gone_positions_come_with_kept_ones() {
+    fn position_gone_errors_list_known_positions() {
         let error = error::Error::position_gone(3, 7, 9);
         let Error::PositionGone { reason, positions, .. } = Status::from(error).into() else {
-            panic!("the position is gone")
+            panic!("not Error::PositionGone")
         };
         let positions: Vec<_> = positions.into_iter().collect();
         assert_eq!(positions, [("dropped_position".to_owned(), 7), ("last_position".to_owned(), 9)]);
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn statuses_of_others_count_by_their_code() {
+    fn statuses_without_reasons_map_by_code() {
         let error = Error::from(Status::unavailable("no backend"));
         assert!(error.is_temporary() && error.retry_after() == Some(Duration::from_secs(1)), "{error:?}");
         assert_eq!(error.reason(), Some(Reason::CoreUnavailable));

@@ -8,9 +8,13 @@ use tonic::metadata::{Ascii, MetadataValue};
 
 use crate::{BoxError, Error};
 
-/// A source of tokens. Closures and functions that return a future of a token are sources.
+/// A source of tokens.
+///
+/// Closures and functions that return a token in a future implement this trait.
 pub trait TokenSource: Send + Sync + 'static {
-    /// Returns a token, without `Bearer`. The client calls it before the first call, and after the service rejects a token.
+    /// Returns a token, without the `Bearer` prefix.
+    ///
+    /// The client requests a token before its first call, and after the service rejects a token.
     fn token(&self) -> BoxFuture<'_, Result<String, BoxError>>;
 }
 
@@ -58,14 +62,14 @@ impl Tokens {
     }
 }
 
-/// The header of a token. Errors never show the token.
+/// Returns the header for a token. Errors never contain the token.
 fn authorization(token: &str) -> Result<Authorization, Error> {
     // RFC 6750
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
     let invalid = if token.is_empty() {
         Some("the token is empty")
     } else if !token.bytes().all(is_allowed) {
-        Some("the token is invalid: it has a space, a line break or another character that no token has")
+        Some("the token is invalid: it contains a space, a line break or another invalid character")
     } else {
         None
     };

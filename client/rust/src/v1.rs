@@ -1,4 +1,4 @@
-//! The contract's messages, and plain clients of its services. The build generates them from `proto/`.
+//! The contract's messages and plain service clients, generated from `proto/`.
 #![allow(
     missing_docs,
     unused_qualifications,

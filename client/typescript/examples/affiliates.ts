@@ -3,7 +3,7 @@
  *
  *     BASE=http://127.0.0.1:8080 TOKEN=… npm start -- affiliates.json
  *
- * Exit status: 0 if all affiliates in the list now exist, 1 if the service refused some (the program prints each with the reason), 2 if
+ * Exit status: 0 if all affiliates in the list now exist, 1 if the service rejected some (the program prints each with the reason), 2 if
  * the program could not continue.
  */
 
@@ -29,7 +29,7 @@ async function main(): Promise<number> {
   return refused > 0 ? 1 : 0;
 }
 
-/** Creates affiliates, and returns how many were refused. */
+/** Creates affiliates, and returns how many the service rejected. */
 async function create(client: Client, affiliates: AffiliateCreate[]): Promise<number> {
   let refused = 0;
   for (const [index, result] of (await client.createAffiliates(affiliates)).entries()) {

@@ -1,22 +1,22 @@
-/** Parts that all operations share. */
+/** The parts that operations share: reads, writes, pages and batch results. */
 
 import { type Answer, Transport } from "./transport.js";
 
-/** The result of an item of a batch. */
+/** The result of a batch item. */
 export interface Result {
-  /** Whether it was saved. */
+  /** Whether the service saved the item. */
   ok: boolean;
   /** The result code, such as `1020` (saved) or `1023` (already exists). */
   code: string;
-  /** A sentence for people. */
+  /** The outcome, as a sentence. */
   message: string;
-  /** The ID of the affiliate, URL or incident, if the result names it. */
+  /** The ID of the affiliate, URL or incident, if the result has one. */
   id: number | undefined;
 }
 
 /** The condition of a change. */
 export interface Condition {
-  /** The etag of the record that was read. If the record has another etag now, nothing is saved: `Changed`. */
+  /** The etag of the record when you read it. If the record has changed since, the call throws `Changed` and saves nothing. */
   ifMatch?: string;
 }
 
@@ -27,7 +27,7 @@ export interface Past {
 }
 
 export interface Paging {
-  /** Records of a request; by default 200, which is the maximum. */
+  /** Records per request. The default and the maximum are 200. */
   perPage?: number;
 }
 
@@ -48,12 +48,12 @@ export class Calls {
     this.transport = transport;
   }
 
-  /** The data of a read. */
+  /** Returns the data of a read. */
   protected async get<Data>(path: string, query?: Record<string, unknown>): Promise<Data> {
     return ((await this.transport.call({ method: "GET", path, query })).json as Found<Data>).data;
   }
 
-  /** The data of any other operation. */
+  /** Returns the data of any other operation. */
   protected async send<Data>(method: string, path: string, body?: unknown, condition?: Condition): Promise<Data> {
     return ((await this.write(method, path, body, condition)).json as Found<Data>).data;
   }
@@ -81,7 +81,7 @@ export class Calls {
     }
   }
 
-  /** Returns one result per item. Sends nothing without items. */
+  /** Returns one result per item. Without items, sends no request. */
   protected async batch(method: string, path: string, body: unknown, count: number): Promise<Result[]> {
     const items = count === 0 ? [] : ((await this.write(method, path, body)).json as Item[]);
     return items.map(({ code, detail }) => {

@@ -1,4 +1,4 @@
-/** URLs and cases: lists, records, and the work on them. Changes need the scope `cases`, except new URLs. */
+/** Operations on URLs and cases. Changes need the scope `cases`, except new URLs. */
 
 import { Calls, type Condition, type Paging, type Past, type Result } from "./calls.js";
 import type {
@@ -39,34 +39,31 @@ export class CaseWork extends Calls {
     return this.withEtag(`/api/urls/${id}`);
   }
 
-  /** Returns undefined if the URL still has this etag. */
+  /** Returns the URL and its etag, or undefined if the URL still has this etag. */
   urlIfChanged(id: number, etag: string): Promise<[ComplianceUrl, string] | undefined> {
     return this.ifChanged(`/api/urls/${id}`, etag);
   }
 
-  /** Returns the newest URLs that contain a text of at least three characters: 20, or `limit`, at most 50. */
+  /** Returns the newest URLs that contain a text of at least three characters. `limit` is 20 by default, and at most 50. */
   searchUrls(text: string, limit?: number): Promise<ComplianceUrl[]> {
     return this.get("/api/urls:search", { q: text, limit });
   }
 
-  /** Returns one result per URL. A URL is a text, or an object with `url`. An existing URL is skipped (`1023`). */
+  /** Adds URLs, and returns one result per URL. A URL is a string, or an object with `url`. The service skips existing URLs (`1023`). */
   async addUrls(urls: readonly (string | UrlInput)[]): Promise<Result[]> {
     if (!Array.isArray(urls)) {
       throw new TypeError("addUrls takes a list of URLs");
     }
     const items = urls.map((url: unknown, index) => {
       if (typeof url !== "string" && (typeof url !== "object" || url === null)) {
-        throw new TypeError(`addUrls takes URLs as texts, or as objects with url; item ${index} is ${url === null ? "null" : typeof url}`);
+        throw new TypeError(`addUrls takes strings, or objects with url, but item ${index} is ${url === null ? "null" : typeof url}`);
       }
       return typeof url === "string" ? { url } : url;
     });
     return this.batch("POST", "/api/urls", { urls: items }, items.length);
   }
 
-  /**
-   * Writes a verdict on a URL: changes the fields that `review` has. `infractions` replaces all infractions of the URL. Returns the URL's
-   * new etag.
-   */
+  /** Saves a review: changes the fields in `review`. `infractions` replaces all infractions of the URL. Returns the URL's new etag. */
   async reviewUrl(id: number, review: UrlReview, condition?: Condition): Promise<string> {
     return (await this.write("PATCH", `/api/urls/${id}`, review, condition)).etag;
   }
@@ -85,18 +82,18 @@ export class CaseWork extends Calls {
     return this.withEtag(`/api/cases/${id}`);
   }
 
-  /** Returns undefined if the case still has this etag. */
+  /** Returns the case and its etag, or undefined if the case still has this etag. */
   caseIfChanged(id: number, etag: string): Promise<[ComplianceCase, string] | undefined> {
     return this.ifChanged(`/api/cases/${id}`, etag);
   }
 
-  /** Returns the ID of the new case. `request_id` is your key: a repeated key returns the case that it opened. */
+  /** Opens a case, and returns its ID. A call with the same `request_id` returns the same case. */
   async openCase(opening: CaseOpen): Promise<number> {
     const { json } = await this.write("POST", "/api/cases", opening);
     return (json as { detail: { case_id: number } }).detail.case_id;
   }
 
-  /** Changes the fields that `change` has; null clears a field. Returns the case's new etag. */
+  /** Changes the fields in `change`; null clears a field. Returns the case's new etag. */
   updateCase(id: number, change: CaseUpdate, condition?: Condition): Promise<string> {
     return this.#move("PATCH", id, "", change, condition);
   }
@@ -106,17 +103,17 @@ export class CaseWork extends Calls {
     return this.#move("POST", id, "/resolve", fields, condition);
   }
 
-  /** Sets the status Closed, or another that ends a case. Returns the case's etag. */
+  /** Sets the status Closed, or another final status. Returns the case's etag. */
   closeCase(id: number, fields: CaseClose = {}, condition?: Condition): Promise<string> {
     return this.#move("POST", id, "/close", fields, condition);
   }
 
-  /** Sets the status Open, or another that does not end a case. Returns the case's etag. */
+  /** Sets the status Open, or another status that is not final. Returns the case's etag. */
   reopenCase(id: number, fields: CaseReopen = {}, condition?: Condition): Promise<string> {
     return this.#move("POST", id, "/reopen", fields, condition);
   }
 
-  /** Returns one result per incident. Invalid incidents (`1021`) and URLs that the company does not have (`1025`) fail alone. */
+  /** Returns one result per incident. Invalid incidents (`1021`) and unknown URLs (`1025`) do not affect other incidents. */
   attachIncidents(id: number, incidents: readonly IncidentItem[]): Promise<Result[]> {
     return this.batch("POST", `/api/cases/${id}/incidents`, { incidents }, incidents.length);
   }

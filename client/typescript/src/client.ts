@@ -1,4 +1,4 @@
-/** The operations of the interface. */
+/** The client, with all operations of the interface. */
 
 import { type Condition, type Past, type Result } from "./calls.js";
 import { type AffiliateFilters, CaseWork } from "./case_work.js";
@@ -23,32 +23,32 @@ import { Webhooks } from "./webhooks.js";
 
 /** Options of a sync. */
 export interface SyncOptions {
-  /** Lists the affiliates that the list lacks. */
+  /** Returns the affiliates that are missing from the list. */
   reportAbsent?: boolean;
-  /** Gives them this status. */
+  /** The status for affiliates that are missing from the list. */
   absentStatus?: string | null;
   /**
-   * How many can get it; by default a tenth of the affiliates with another status, and at least 10. If more would get it, nothing changes:
-   * `Refused` with 409.
+   * Maximum number of affiliates that get `absentStatus`; by default a tenth of the affiliates with another status, and at least 10. If more
+   * would get it, nothing changes, and the call throws `Refused` (409).
    */
   maxAbsent?: number | null;
-  /** Writes nothing. */
+  /** Saves nothing. */
   validateOnly?: boolean;
 }
 
 export type AuditFilters = Omit<NonNullable<paths["/api/audit"]["get"]["parameters"]["query"]>, "before" | "limit">;
 
 /**
- * A client of the service at `base`, such as `http://127.0.0.1:8080`, with or without `/api`, for the token's company.
+ * A client for the service at `base`, such as `http://127.0.0.1:8080`, with or without `/api`, and for the token's company.
  *
- * A request without a response, or with 429 or 503, has up to `tries` attempts. Waits follow `Retry-After`. Every operation can be
- * repeated: if the response to a creation was lost, the repetition reports a duplicate.
+ * If the service does not respond, or responds with 429 or 503, the client makes up to `tries` attempts. It obeys `Retry-After`. All
+ * operations are safe to repeat: if the response to a create was lost, the next attempt reports a duplicate.
  *
- * Throws `Invalid` for violations (422), `Changed` if a record has another etag (412), `Refused` for every other error of the
- * service, and `Unavailable` without a response. Throws `TypeError` for an address or a token that cannot be one.
+ * Throws `Invalid` for violations (422), `Changed` if the record has another etag (412), `Refused` for every other error of the
+ * service, and `Unavailable` without a response. Throws `TypeError` for an invalid address or token.
  */
 export class Client extends CaseWork {
-  /** Endpoints that receive the changes of the company. */
+  /** Webhooks, which receive the company's changes. */
   readonly webhooks: Webhooks;
 
   constructor(base: string, token: Token, options: Partial<Options> = {}) {
@@ -56,12 +56,15 @@ export class Client extends CaseWork {
     this.webhooks = new Webhooks(this.transport);
   }
 
-  /** Any operation, such as `call("GET", "/cases/1")`: the JSON of its response. The path can begin with `/api`. Bytes are sent as a file, CSV or a workbook. */
+  /**
+   * Calls any operation, such as `call("GET", "/cases/1")`, and returns the response's JSON. The path can begin with `/api`. Sends a
+   * `Uint8Array` as a file: CSV, or a workbook.
+   */
   async call(method: string, path: string, { query, body }: { query?: Record<string, unknown>; body?: unknown } = {}): Promise<unknown> {
     return (await this.transport.call({ method, path, query, body })).json;
   }
 
-  /** Yields all affiliates that match the filters, by ID while they arrive. Continues after a lost connection. */
+  /** Yields all affiliates that match the filters as they arrive, by ascending ID. Resumes after a lost connection. */
   async *affiliates(filters: AffiliateFilters = {}): AsyncGenerator<Affiliate, void, undefined> {
     const tries = this.transport.tries();
     let last = 0;
@@ -95,43 +98,43 @@ export class Client extends CaseWork {
     return this.withEtag(`/api/affiliates/${id}`);
   }
 
-  /** Returns undefined if the affiliate still has this etag. */
+  /** Returns the affiliate and its etag, or undefined if the affiliate still has this etag. */
   affiliateIfChanged(id: number, etag: string): Promise<[Affiliate, string] | undefined> {
     return this.ifChanged(`/api/affiliates/${id}`, etag);
   }
 
-  /** Returns the first affiliates by ID whose name or client identifier contains a text: 20, or `limit`, at most 50. */
+  /** Returns affiliates whose name or client identifier contains a text, by ascending ID. `limit` is 20 by default, and at most 50. */
   searchAffiliates(text: string, limit?: number): Promise<Affiliate[]> {
     return this.get("/api/affiliates:search", { q: text, limit });
   }
 
-  /** Returns the ID of the new affiliate. An existing name is refused with the code `1023`. */
+  /** Creates an affiliate, and returns its ID. An existing name throws `Refused` with the code `1023`. */
   async createAffiliate(affiliate: AffiliateCreate): Promise<number> {
     const { json } = await this.write("POST", "/api/affiliates", affiliate);
     return (json as { detail: { affiliate_id: number } }).detail.affiliate_id;
   }
 
-  /** Returns one result per item. Existing names (`1023`) and unknown country codes (`1024`) fail alone. */
+  /** Returns one result per item. Existing names (`1023`) and unknown country codes (`1024`) do not affect other items. */
   createAffiliates(affiliates: readonly AffiliateCreate[]): Promise<Result[]> {
     return this.batch("POST", "/api/affiliates", { affiliates }, affiliates.length);
   }
 
-  /** Changes the fields that `change` has; null clears a field. Returns the affiliate's new etag. */
+  /** Changes the fields in `change`; null clears a field. Returns the affiliate's new etag. */
   async updateAffiliate(change: AffiliateUpdate, condition?: Condition): Promise<string> {
     return (await this.write("PUT", `/api/affiliates/${change.id}`, change, condition)).etag;
   }
 
   /**
-   * Returns one result per item, in order. Unknown IDs (`1025`), taken names and unknown country codes (`1021`) fail alone. The
-   * first ID must be known.
+   * Returns one result per item, in order. Unknown IDs (`1025`), taken names and unknown country codes (`1021`) do not affect other
+   * items. The first ID must exist.
    */
   updateAffiliates(changes: readonly AffiliateUpdate[]): Promise<Result[]> {
     return this.batch("PUT", `/api/affiliates/${changes[0]?.id}`, { affiliates: changes }, changes.length);
   }
 
   /**
-   * Brings the affiliates up to date with a list, which identifies them by `client_affiliate_id`. Refused items are among the results,
-   * and do not affect others. Null clears a field. With `validateOnly`, nothing is written.
+   * Updates the affiliates from a list, which identifies them by `client_affiliate_id`. Refused items appear in the results, and do not
+   * affect others. Null clears a field. With `validateOnly`, the service saves nothing.
    */
   async syncAffiliates(roster: readonly AffiliateRosterItem[], options: SyncOptions = {}): Promise<SyncedAffiliates> {
     const { reportAbsent = false, absentStatus = null, maxAbsent = null, validateOnly = false } = options;
@@ -147,25 +150,25 @@ export class Client extends CaseWork {
 
   /**
    * Erases an affiliate with its URLs, cases and personal data, and returns how many other records were erased. The token needs the scope
-   * `erase`. If the first response was lost, the repetition is `Refused` with 404.
+   * `erase`. If the first response was lost, the next attempt throws `Refused` (404).
    */
   eraseAffiliate(id: number, condition?: Condition): Promise<Erased> {
     return this.send("DELETE", `/api/affiliates/${id}`, undefined, condition);
   }
 
-  /** Returns figures of all records: open, overdue and new. */
+  /** Returns the numbers of open, overdue and new records. */
   overview(): Promise<Overview> {
     return this.get("/api/overview");
   }
 
-  /** Returns the names that fields can have, with the IDs that filters take. */
+  /** Returns the allowed names of fields, with their IDs for filters. */
   vocabularies(): Promise<VocabularyNames[]> {
     return this.get("/api/vocabularies");
   }
 
   /**
-   * Yields all changes after a position. Call it again with the position of the last change. Throws `Refused` (410) if the service no
-   * longer keeps the changes after the position.
+   * Yields all changes after a position. To continue later, pass the position of the last change. Throws `Refused` (410) if the service
+   * no longer keeps the changes after the position.
    */
   async *changes(after = 0, types: string[] = []): AsyncGenerator<Change, void, undefined> {
     for (let last = after + 1; after < last; ) {
@@ -176,7 +179,7 @@ export class Client extends CaseWork {
     }
   }
 
-  /** Who has changed what, newest first, as far back as changes are kept. The token needs the scope `audit`. */
+  /** Yields who changed what, newest first, as far back as the service keeps changes. The token needs the scope `audit`. */
   async *audit(filters: AuditFilters = {}): AsyncGenerator<Change, void, undefined> {
     for (let before: number | null | undefined; before !== null; ) {
       const page: AuditPage = await this.get("/api/audit", { ...filters, before, limit: 1000 });
@@ -186,8 +189,8 @@ export class Client extends CaseWork {
   }
 
   /**
-   * Yields changes as they happen, after a position or from now on, without an end. Continues after a lost connection. Throws
-   * `Refused` (410) if the service no longer keeps the changes after the position.
+   * Yields changes as they happen, after a position or from now on. Never ends, and resumes after a lost connection. Throws `Refused`
+   * (410) if the service no longer keeps the changes after the position.
    */
   async *watchChanges(after?: number, types: string[] = []): AsyncGenerator<Change, void, undefined> {
     let [last, tries] = [after?.toString(), this.transport.tries()];
@@ -200,7 +203,7 @@ export class Client extends CaseWork {
           [last, tries] = [id, this.transport.tries()];
           yield* (data as ChangePage | undefined)?.changes ?? [];
         }
-        throw new Unavailable("the events ended");
+        throw new Unavailable("the event stream ended");
       } catch (error) {
         await tries.again(error);
       }

@@ -1,6 +1,6 @@
-/** Errors of a call. */
+/** Errors that calls throw. */
 
-/** A call did not succeed. */
+/** A call failed. */
 export class ComplianceError extends Error {
   constructor(message: string, options?: { cause: unknown }) {
     super(message, options);
@@ -11,16 +11,16 @@ export class ComplianceError extends Error {
 /** No attempt got a complete response. */
 export class Unavailable extends ComplianceError {}
 
-/** The service refused the request. */
+/** The service rejected the request. */
 export class Refused extends ComplianceError {
   constructor(
     /** The HTTP status. */
     readonly status: number,
-    /** The result code, such as `1023`; none for violations (422), and for responses of a proxy. */
+    /** The result code, such as `1023`. Undefined for violations (422) and for a proxy's responses. */
     readonly code: string | undefined,
-    /** A sentence for people. */
+    /** The error, as a sentence. */
     readonly sentence: string,
-    /** Names the request in the service's logs. */
+    /** The ID of the request in the service's logs. */
     readonly requestId: string | undefined,
   ) {
     super(`${status}: ${sentence}`);
@@ -28,9 +28,9 @@ export class Refused extends ComplianceError {
 }
 
 /**
- * The record has changed since it was read (412). Nothing was saved by this request.
+ * The record has changed since it was read (412). This request saved nothing.
  *
- * If a response was lost and the request repeated, the change itself may be what changed the record: read it again.
+ * If a response was lost, an earlier attempt of this request may have changed the record. Read the record again.
  */
 export class Changed extends Refused {}
 
@@ -38,7 +38,7 @@ export class Changed extends Refused {}
 export class Invalid extends Refused {
   constructor(
     sentence: string,
-    /** Sentences by path, such as `affiliate_name`, `affiliates.3.email_one` or `per_page`. */
+    /** Messages by path, such as `affiliate_name`, `affiliates.3.email_one` or `per_page`. */
     readonly violations: Record<string, string[]>,
     requestId: string | undefined,
   ) {

@@ -1,5 +1,5 @@
 /**
- * Client of the Affiliate Compliance Service.
+ * A client for the Affiliate Compliance Service.
  *
  *     const client = new Client("http://127.0.0.1:8080", token);
  *     for await (const url of client.urls({ disabled: "no" })) {

@@ -1,4 +1,4 @@
-/** Records and inputs, as JSON has them. */
+/** The interface's records and inputs, as in JSON. */
 
 import type { components } from "./schema.js";
 

@@ -1,13 +1,13 @@
-/** Reads lists and events while they arrive, so they need not fit into memory. */
+/** Reads lists and events as they arrive, without holding them in memory. */
 
-/** Yields the lines of a response, which are JSON. Throws if the last line is incomplete. */
+/** Yields the parsed lines of an NDJSON response. Throws if the last line is incomplete. */
 export async function* records(parts: AsyncIterable<Uint8Array>): AsyncGenerator<unknown> {
   for await (const line of lines(parts)) {
     yield JSON.parse(line);
   }
 }
 
-/** Yields server-sent events: the ID, and the JSON of the data, or undefined. */
+/** Yields the ID of each server-sent event, with its parsed data or undefined. */
 export async function* events(parts: AsyncIterable<Uint8Array>): AsyncGenerator<{ id: string | undefined; data: unknown }> {
   let fields = new Map<string, string>();
   for await (const line of lines(parts)) {
@@ -26,7 +26,7 @@ async function* lines(parts: AsyncIterable<Uint8Array>): AsyncGenerator<string> 
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let text = "";
   for await (const part of parts) {
-    // JSON may have other line breaks unescaped, such as U+2028. What follows a \r at the end is not known yet.
+    // JSON can contain other unescaped line breaks, such as U+2028. A \r at the end may be the first half of \r\n.
     const lines = (text + decoder.decode(part, { stream: true })).split(/\r\n|\n|\r(?!$)/);
     text = lines.pop() ?? "";
     yield* lines;

@@ -2,28 +2,28 @@
 
 import { Changed, Invalid, Refused, Unavailable } from "./errors.js";
 
-/** A token, or a function that returns a valid one. The function is called for each request. */
+/** A token, or a function that returns a valid token. The client calls the function for each request. */
 export type Token = string | (() => string | Promise<string>);
 
-/** Attempts, timeouts and warnings of requests. */
+/** Settings for attempts, timeouts and warnings. */
 export interface Options {
-  /** Attempts of a request, including the first. */
+  /** Maximum number of attempts per request, including the first. */
   tries: number;
-  /** Milliseconds before a response begins, and the longest pause within it. */
+  /** Maximum wait for the start of a response, and longest pause within it, in milliseconds. */
   timeout: number;
-  /** Receives a sentence about names without effect, such as mistyped names. */
+  /** Receives a warning if the service ignores fields or parameters, such as mistyped names. */
   warn: (sentence: string) => void;
 }
 
 const OPTIONS: Options = { tries: 8, timeout: 60_000, warn: (sentence) => console.warn(sentence) };
-/** After these statuses, the same request can succeed. Only proxies send 502. */
+/** Statuses after which the same request can succeed. Only proxies send 502. */
 const AGAIN = [429, 502, 503, 504];
-/** Milliseconds before the second attempt. Doubles with each attempt up to a maximum, and varies at random. */
+/** Milliseconds before the second attempt. The wait doubles with each attempt up to LONGEST_WAIT, and has random jitter. */
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 30_000;
-/** Milliseconds. If the service asks for a longer wait than this, the caller decides. */
+/** Milliseconds. If the service asks for a longer wait, the client throws the error instead. */
 const LONGEST_RETRY_AFTER = 300_000;
-/** Characters of a response that the service did not send. */
+/** Maximum characters of a proxy's response to show in an error. */
 const SHOWN = 200;
 
 export interface Request {
@@ -37,7 +37,7 @@ export interface Request {
 export interface Answer {
   /** Undefined if the record has not changed (304). */
   json: unknown;
-  /** The `ETag`; empty if the response has none. */
+  /** The `ETag` header, or an empty string. */
   etag: string;
 }
 
@@ -52,7 +52,7 @@ export class Transport {
     this.#options = { ...OPTIONS, ...options };
   }
 
-  /** The whole response. */
+  /** Returns the whole response. */
   async call(request: Request): Promise<Answer> {
     const tries = this.tries();
     for (;;) {
@@ -70,11 +70,11 @@ export class Transport {
     return new Tries(this.#options.tries);
   }
 
-  /** Returns a successful response, and its parts while they arrive. */
+  /** Returns a successful response, and its parts as they arrive. */
   async open(request: Request): Promise<[Response, AsyncIterable<Uint8Array>]> {
     let [response, parts] = await this.#send(request);
     if (response.status === 401 && typeof this.#token === "function") {
-      // The token can expire on its way.
+      // The token may have expired in transit.
       await text(parts);
       [response, parts] = await this.#send(request);
     }
@@ -131,7 +131,7 @@ export class Tries {
   /** Waits until the request can be sent again after this error, or throws the error. */
   async again(error: unknown): Promise<void> {
     this.#left -= 1;
-    // A body that ended too early is not valid JSON.
+    // A truncated body is not valid JSON.
     const problem = error instanceof SyntaxError ? new Unavailable(error.message, { cause: error }) : error;
     const retryAfter = problem instanceof Busy ? problem.retryAfter : 0;
     const mayRepeat = problem instanceof Busy || problem instanceof Unavailable;
@@ -144,7 +144,7 @@ export class Tries {
   }
 }
 
-/** The service asks to send the request again. */
+/** The service is busy, and the client can send the request again. */
 class Busy extends Error {
   constructor(
     readonly refused: Refused,
@@ -154,7 +154,7 @@ class Busy extends Error {
   }
 }
 
-/** Waits for a connection for at most this many milliseconds. */
+/** Aborts `wait` after `timeout` milliseconds. */
 async function within<T>(timeout: number, abort: AbortController, wait: () => Promise<T>): Promise<T> {
   const timer = setTimeout(() => abort.abort(new Error(`no response within ${timeout / 1000} s`)), timeout);
   try {
@@ -178,7 +178,7 @@ async function* bodyOf(response: Response, timeout: number, abort: AbortControll
       yield part.value;
     }
   } finally {
-    // The rest, if there is one, is not read.
+    // Discards the unread rest.
     abort.abort();
   }
 }
@@ -206,7 +206,7 @@ function refusal(response: Response, body: string): Refused {
   }
 }
 
-/** The address of the service, without `/api`, because the paths have it. */
+/** Returns the service's address without `/api`, which `pathOf` adds. */
 function checkedBase(base: string): string {
   const url = URL.canParse(base) ? new URL(base) : undefined;
   if (!url || !["http:", "https:"].includes(url.protocol) || url.search !== "" || url.hash !== "") {
@@ -215,13 +215,13 @@ function checkedBase(base: string): string {
   return url.href.replace(/\/+$/, "").replace(/\/api$/, "").replace(/\/+$/, "");
 }
 
-/** A path of the interface may lack `/api`, as in its description. */
+/** Returns the path with the prefix `/api`, which callers can leave out. */
 function pathOf(path: string): string {
   const rooted = `/${path.replace(/^\/+/, "")}`;
   return rooted.startsWith("/api/") ? rooted : `/api${rooted}`;
 }
 
-/** The type of a body: a file, or JSON. */
+/** Returns the content type of a body: a file, or JSON. */
 function kindOf(body: unknown): string {
   if (!(body instanceof Uint8Array)) {
     return "application/json";
@@ -233,18 +233,18 @@ function bytesOf(body: unknown): Uint8Array<ArrayBuffer> | string {
   return body instanceof Uint8Array ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body);
 }
 
-/** A token without the white space around it, such as the line end of its file. Errors never show the token. */
+/** Returns the token without surrounding whitespace, such as a final newline. Errors never contain the token. */
 function checkedToken(text: string): string {
   const token = text.trim();
   // RFC 6750
   if (!/^[\w.~+/-]+=*$/.test(token)) {
-    const reason = "the token is invalid: it has a space, a line break or another character that no token has";
+    const reason = "the token is invalid: it contains a space, a line break or another invalid character";
     throw new TypeError(token === "" ? "the token is empty" : reason);
   }
   return token;
 }
 
-/** Milliseconds that a response asks to wait: a number of seconds, or until a date. None if the header is neither. */
+/** Returns the wait that a `Retry-After` header asks for, in milliseconds. Returns 0 if it is neither a number of seconds nor a date. */
 function wait(retryAfter: string | null): number {
   const text = retryAfter ?? "";
   const wait = /^\d+$/.test(text) ? 1000 * Number(text) : Date.parse(text) - Date.now();

@@ -1,4 +1,4 @@
-/** Endpoints that receive the changes of the company. The token needs the scope `webhooks`. */
+/** Webhooks, which receive the company's changes. The token needs the scope `webhooks`. */
 
 import { Calls } from "./calls.js";
 import type { Webhook, WebhookCreate, WebhookDelivery, WebhookTest, WebhookUpdate, WebhookWithSecret } from "./records.js";
@@ -17,7 +17,7 @@ export class Webhooks extends Calls {
     return this.send("POST", "/api/webhooks", webhook);
   }
 
-  /** Changes the fields that `change` has. */
+  /** Changes the fields in `change`. */
   update(id: number, change: WebhookUpdate): Promise<Webhook> {
     return this.send("PUT", `/api/webhooks/${id}`, change);
   }
@@ -26,7 +26,7 @@ export class Webhooks extends Calls {
     await this.write("DELETE", `/api/webhooks/${id}`);
   }
 
-  /** Makes a new secret. For a day, messages also have a signature of the previous secret. */
+  /** Creates a new secret. For a day, the service also signs messages with the previous secret. */
   rotateSecret(id: number): Promise<WebhookWithSecret> {
     return this.send("POST", `/api/webhooks/${id}/secret`);
   }
@@ -36,7 +36,7 @@ export class Webhooks extends Calls {
     return this.send("POST", `/api/webhooks/${id}/test`);
   }
 
-  /** Returns the latest delivery attempts, newest first: 100, or `limit`. */
+  /** Returns the latest delivery attempts, newest first. `limit` is 100 by default. */
   deliveries(id: number, limit?: number): Promise<WebhookDelivery[]> {
     return this.get(`/api/webhooks/${id}/deliveries`, { limit });
   }

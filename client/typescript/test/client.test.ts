@@ -1,4 +1,4 @@
-/** Affiliates and lists against a running service (support.ts). */
+/** Tests affiliates, lists and retries against a running service (see support.ts). */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -15,7 +15,7 @@ import { type Affiliate, type AffiliateCreate, Changed, Client, Invalid, Unavail
 import { events, records } from "../src/stream.js";
 import { affiliate, all, BASE, client, refusal, TOKEN } from "./support.js";
 
-test("an affiliate is created, changed and listed", async () => {
+test("affiliate is created, updated and listed", async () => {
   const created = affiliate({ status: "active", country: "us", email_one: "", start_date: "01/31/2026" });
   const id = await client.createAffiliate(created);
   await client.updateAffiliate({ id, status: "probation", start_date: null });
@@ -26,7 +26,7 @@ test("an affiliate is created, changed and listed", async () => {
   assert.deepEqual(await all(client.affiliates({ q: `${read.distributor_name}`, country: "us" })), [read]);
 });
 
-test("names that had no effect are reported", async () => {
+test("ignored fields and parameters are reported", async () => {
   const heard: string[] = [];
   const client = new Client(BASE, TOKEN, { warn: (sentence) => heard.push(sentence.split("ignored ")[1] ?? "") });
   const id = await client.createAffiliate({ ...affiliate(), town: "Bern" } as AffiliateCreate);
@@ -36,7 +36,7 @@ test("names that had no effect are reported", async () => {
   assert.deepEqual(heard, ["these fields: town", "these fields: distributor_name", "these parameters: a b", "these fields: town"]);
 });
 
-test("each item of a batch has its own result", async () => {
+test("batch returns one result per item", async () => {
   const [one, two] = [affiliate(), affiliate({ country: "ZZ" })];
   const results = await client.createAffiliates([one, one, two]);
   assert.deepEqual(results.map(({ ok, code }) => [ok, code]), [[true, "1020"], [false, "1023"], [false, "1024"]]);
@@ -46,7 +46,7 @@ test("each item of a batch has its own result", async () => {
   assert.deepEqual([await client.createAffiliates([]), await client.addUrls([])], [[], []]);
 });
 
-test("pages are read to the end", async () => {
+test("lists read every page", async () => {
   const name = randomUUID();
   const results = await client.addUrls(Array.from({ length: 25 }, (_, number) => `https://example.org/${name}/${number % 20}`));
   assert.deepEqual(results.map(({ code }) => code), [...Array(20).fill("1020"), ...Array(5).fill("1023")]);
@@ -59,7 +59,7 @@ test("pages are read to the end", async () => {
   assert.deepEqual(await client.case(cases[0]?.case_id ?? 0), cases[0]);
 });
 
-test("a violation of the rules is reported by path, and nothing is saved", async () => {
+test("violations are reported by path, and nothing is saved", async () => {
   const good = affiliate();
   const refused = await refusal(client.createAffiliates([good, affiliate({ email_one: "nobody", zip: "8".repeat(17) })]));
   assert.ok(refused instanceof Invalid);
@@ -68,7 +68,7 @@ test("a violation of the rules is reported by path, and nothing is saved", async
   assert.ok((await all(client.affiliates())).every(({ distributor_name: name }) => name !== good.affiliate_name));
 });
 
-test("a name that exists, and a token that is not valid, are refused by code", async () => {
+test("duplicate name and invalid token are rejected by code", async () => {
   const one = affiliate();
   await client.createAffiliate(one);
   const taken = await refusal(client.createAffiliate(one));
@@ -78,7 +78,7 @@ test("a name that exists, and a token that is not valid, are refused by code", a
   assert.deepEqual([unknown.status, unknown.code, unknown.message], [401, "401", "401: The bearer token is invalid."]);
 });
 
-test("a change is refused if the affiliate has changed since it was read", async () => {
+test("update with a stale etag is rejected", async () => {
   const id = await client.createAffiliate(affiliate());
   const [read, etag] = await client.affiliateWithEtag(id);
   assert.deepEqual([read, await client.affiliateIfChanged(id, etag)], [await client.affiliate(id), undefined]);
@@ -92,7 +92,7 @@ test("a change is refused if the affiliate has changed since it was read", async
   assert.ok(empty instanceof Invalid && "If-Match" in empty.violations);
 });
 
-test("a change whose response was lost changes the etag", async (context) => {
+test("retry after a lost response throws Changed", async (context) => {
   const id = await client.createAffiliate(affiliate());
   const [, etag] = await client.affiliateWithEtag(id);
   const [address, seen] = await failing(context, ["lost", 503, "lost after"]);
@@ -102,14 +102,14 @@ test("a change whose response was lost changes the etag", async (context) => {
   assert.equal((await client.affiliate(id)).city, "Bern");
 });
 
-test("a case is compared with a copy", async () => {
+test("caseIfChanged compares etags", async () => {
   const id = (await client.cases().next()).value?.case_id ?? 0;
   const [read, etag] = await client.caseWithEtag(id);
   assert.deepEqual([read, await client.caseIfChanged(id, etag)], [await client.case(id), undefined]);
   assert.deepEqual(await client.caseIfChanged(id, '"another"'), [read, etag]);
 });
 
-test("records are found by a part of their texts", async () => {
+test("search matches substrings", async () => {
   const name = randomUUID();
   const ids: number[] = [];
   for (const number of [0, 1, 2]) {
@@ -125,7 +125,7 @@ test("records are found by a part of their texts", async () => {
   assert.ok(invalid instanceof Invalid && "q" in invalid.violations);
 });
 
-test("the overview counts what is new", async () => {
+test("overview counts new URLs", async () => {
   const before = await client.overview();
   await client.addUrls([`https://example.org/${randomUUID()}`]);
   const { cases, urls, weeks } = await client.overview();
@@ -135,13 +135,13 @@ test("the overview counts what is new", async () => {
   assert.equal(cases.by_risk.reduce((sum, { open }) => sum + open, 0), cases.open);
 });
 
-test("a token that has expired is replaced", async () => {
+test("expired token is replaced", async () => {
   const tokens = ["expired", TOKEN];
   assert.ok(await new Client(BASE, () => tokens.shift() ?? "").createAffiliate(affiliate()));
   assert.equal(tokens.length, 0);
 });
 
-test("tokens are stripped, or refused unseen", async () => {
+test("tokens are stripped and never shown in errors", async () => {
   for (const token of [`${TOKEN}\n`, `\t ${TOKEN}\r\n`]) {
     assert.equal((await new Client(BASE, token).overview()).weeks.length, 12);
     assert.equal((await new Client(BASE, async () => token).overview()).weeks.length, 12);
@@ -153,7 +153,7 @@ test("tokens are stripped, or refused unseen", async () => {
   }
 });
 
-test("base and paths can have the prefix", async () => {
+test("base and paths accept the /api prefix", async () => {
   for (const base of [`${BASE}/`, `${BASE}/api`, `${BASE}/api/`, ` ${BASE}\n`]) {
     const client = new Client(base, TOKEN);
     for (const path of ["/api/overview", "/overview", "overview"]) {
@@ -162,13 +162,13 @@ test("base and paths can have the prefix", async () => {
   }
 });
 
-test("addresses that cannot work are refused", () => {
+test("invalid addresses are rejected", () => {
   for (const base of ["localhost:8080", "/api", "", "ftp://localhost", "http://", `${BASE}/api?x=1`, `${BASE}/#a`]) {
     assert.throws(() => new Client(base, TOKEN), /is not the address of a service, such as https:/);
   }
 });
 
-test("nothing is read from a cache of responses", async (context) => {
+test("requests bypass the response cache", async (context) => {
   const modes: unknown[] = [];
   const original = globalThis.fetch;
   context.after(() => (globalThis.fetch = original));
@@ -181,7 +181,7 @@ test("nothing is read from a cache of responses", async (context) => {
   assert.deepEqual(modes, ["no-store", "no-store"]);
 });
 
-test("bytes are sent as a file", async () => {
+test("bytes are sent as a CSV file", async () => {
   const name = randomUUID();
   const file = new TextEncoder().encode(`client_affiliate_id,affiliate_name,Fax,Telex\n${name},${name},1,2\n`);
   const query = { columns: ["Fax=", "Telex="], validate_only: true };
@@ -189,7 +189,7 @@ test("bytes are sent as a file", async () => {
   assert.deepEqual(data.results.map(({ outcome, row }) => [outcome, row]), [["created", 2]]);
 });
 
-test("urls are added as texts or objects", async () => {
+test("addUrls accepts strings and objects", async () => {
   const name = randomUUID();
   const [one, two] = [`https://example.org/${name}/1`, `https://example.org/${name}/2`];
   assert.deepEqual((await client.addUrls([one, { url: two }, one])).map(({ code }) => code), ["1020", "1020", "1023"]);
@@ -199,12 +199,12 @@ test("urls are added as texts or objects", async () => {
 });
 
 test("wrong fields do not compile", () => {
-  // @ts-expect-error: no such status
+  // @ts-expect-error: unknown status
   affiliate({ status: "unknown" });
   // @ts-expect-error: the name is required
   const nameless: AffiliateCreate = { client_affiliate_id: "A-1" };
   assert.ok(nameless);
-  // @ts-expect-error: no such filter
+  // @ts-expect-error: unknown filter
   client.urls({ disbled: "no" });
 });
 
@@ -214,7 +214,7 @@ async function* parts(bytes: Uint8Array, size: number, end = bytes.length): Asyn
   }
 }
 
-test("a list is read in parts of any size", async () => {
+test("list is parsed from parts of any size", async () => {
   const bytes = Buffer.from('{"a": "}],\\"ł\u2028"}\n{"a": [1, {}]}\n');
   for (let size = 1; size < bytes.length - 1; size += 1) {
     assert.deepEqual(await all(records(parts(bytes, size))), [{ a: '}],"ł\u2028' }, { a: [1, {}] }]);
@@ -224,7 +224,7 @@ test("a list is read in parts of any size", async () => {
   }
 });
 
-test("events are read in parts of any size, with any text", async () => {
+test("events are parsed from parts of any size", async () => {
   const texts = ["a: b", "\u2028: \u2029", "\u0085ł\v"];
   const sent = texts.flatMap((text, id) => [`id:${id}`, "event: changes", `data: ${JSON.stringify([text])}`, ""]);
   const received = [{ id: "7", data: undefined }, ...texts.map((text, id) => ({ id: `${id}`, data: [text] }))];
@@ -240,7 +240,7 @@ type Failure = Date | 429 | 503 | "lost" | "lost after" | "silent" | "half";
 
 const accepted = ({ headers }: IncomingMessage) => ({ Authorization: headers.authorization ?? "", Accept: headers.accept ?? "" });
 
-/** The address of a proxy of the service that does these things first, and what it has seen. */
+/** Starts a proxy that fails the first requests in these ways. Returns its address and the requests that it has seen. */
 async function failing(context: TestContext, failures: Failure[]): Promise<[string, string[]]> {
   const seen: string[] = [];
   const proxy = createServer(async (request: IncomingMessage, response: ServerResponse) => {
@@ -286,15 +286,15 @@ async function failing(context: TestContext, failures: Failure[]): Promise<[stri
   return [`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, seen];
 }
 
-test("a request is repeated until the service answers, after the time that it asks for", async (context) => {
+test("requests are retried, and obey Retry-After", async (context) => {
   const [address, seen] = await failing(context, [429, "lost", 503, "silent"]);
   const start = performance.now();
   assert.ok(await new Client(address, TOKEN, { timeout: 5000 }).createAffiliate(affiliate()));
   assert.deepEqual(seen, ["POST 429", "POST lost", "POST 503", "POST silent", "POST passes"]);
-  assert.ok(performance.now() - start > 7000, "two waits of a second, and a timeout");
+  assert.ok(performance.now() - start > 7000, "expected two waits of a second and one timeout");
 });
 
-test("a wait can end at a date", async (context) => {
+test("Retry-After accepts a date", async (context) => {
   const start = performance.now();
   const [soon, seen] = await failing(context, [new Date(Date.now() + 3000)]);
   await new Client(soon, TOKEN).overview();
@@ -305,13 +305,13 @@ test("a wait can end at a date", async (context) => {
   assert.deepEqual(once, ["GET date"]);
 });
 
-test("a list goes on where the connection broke", async (context) => {
+test("list resumes after a broken connection", async (context) => {
   const [address, seen] = await failing(context, ["half", "half"]);
   assert.deepEqual(await all(new Client(address, TOKEN).affiliates()), await all(client.affiliates()));
   assert.deepEqual(seen, ["GET half", "GET half", "GET passes"]);
 });
 
-test("after the last try the error is reported", async (context) => {
+test("last attempt's error is thrown", async (context) => {
   const [address, seen] = await failing(context, [429, 429, "lost", "lost"]);
   const impatient = new Client(address, TOKEN, { tries: 2 });
   const refused = await refusal(all(impatient.affiliates()));
@@ -319,7 +319,7 @@ test("after the last try the error is reported", async (context) => {
   await assert.rejects(impatient.case(1), Unavailable);
 });
 
-test("the program creates the affiliates of a file", (context) => {
+test("example creates affiliates from a file", (context) => {
   const folder = mkdtempSync(join(tmpdir(), "affiliates-"));
   context.after(() => rmSync(folder, { recursive: true }));
   const [one, two] = [affiliate(), affiliate({ country: "ZZ" })];
@@ -341,11 +341,11 @@ test("the program creates the affiliates of a file", (context) => {
   assert.match(third.stderr, /\n {2}affiliates\.0\.email_one: /);
 });
 
-test("changes are watched over connections that break", async (context) => {
+test("watch resumes over broken connections", async (context) => {
   const page = (await client.call("GET", "/api/changes")) as { data: { last_position: number } };
   const ids = [await client.createAffiliate(affiliate())];
   let connections = 0;
-  // The first connections end after what arrives first.
+  // The first two connections end after one chunk.
   const proxy = createServer(async (request: IncomingMessage, response: ServerResponse) => {
     connections += 1;
     const { authorization = "", accept = "", "last-event-id": last = "" } = request.headers;

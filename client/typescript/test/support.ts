@@ -1,5 +1,5 @@
 /**
- * What the tests share. They run against a service: `BASE=http://127.0.0.1:8080 TOKEN=… npm test`. The token needs the scopes `cases`,
+ * Helpers for the tests, which need a running service: `BASE=http://127.0.0.1:8080 TOKEN=… npm test`. The token needs the scopes `cases`,
  * `webhooks`, `audit` and `erase`.
  */
 
@@ -15,7 +15,7 @@ export function affiliate(fields: Partial<AffiliateCreate> = {}): AffiliateCreat
   return { client_affiliate_id: "A-1", affiliate_name: randomUUID(), ...fields };
 }
 
-/** The refusal that a call ends with. */
+/** Returns the `Refused` that a call throws. */
 export async function refusal(call: Promise<unknown>): Promise<Refused> {
   try {
     await call;
@@ -23,7 +23,7 @@ export async function refusal(call: Promise<unknown>): Promise<Refused> {
     assert.ok(error instanceof Refused, String(error));
     return error;
   }
-  throw new assert.AssertionError({ message: "the call was not refused" });
+  throw new assert.AssertionError({ message: "the call did not throw Refused" });
 }
 
 export async function all<T>(list: AsyncIterable<T>): Promise<T[]> {

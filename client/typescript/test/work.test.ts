@@ -1,4 +1,4 @@
-/** Case work, erasure, the audit and webhooks against a running service (support.ts). */
+/** Tests case work, erasure, the audit and webhooks against a running service (see support.ts). */
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -10,21 +10,21 @@ import { affiliate, all, client, refusal } from "./support.js";
 
 const INFRACTION = { infraction_type: "Health Claim", infraction_name: "weight loss" };
 
-/** A new case of a new affiliate. */
+/** Opens a case for a new affiliate. */
 async function openCase(): Promise<{ id: number; affiliateId: number; key: string }> {
   const [key, affiliateId] = [randomUUID(), await client.createAffiliate(affiliate())];
   const id = await client.openCase({ request_id: key, case: { affiliate_id: affiliateId, risk_level: "High" } });
   return { id, affiliateId, key };
 }
 
-test("a case is opened once for a key", async () => {
+test("request_id opens only one case", async () => {
   const { id, affiliateId, key } = await openCase();
   assert.equal(await client.openCase({ request_id: key, case: { affiliate_id: affiliateId, risk_level: "High" } }), id);
   const unknown = await refusal(client.openCase({ request_id: randomUUID(), case: { affiliate_id: 2 ** 53 - 1 } }));
   assert.deepEqual([unknown.status, unknown.code], [404, "1025"]);
 });
 
-test("a case is worked on from the opening to the end", async () => {
+test("case is updated, resolved, closed and reopened", async () => {
   const { id } = await openCase();
   const [read, etag] = await client.caseWithEtag(id);
   assert.deepEqual([read.case_status, read.risk_level], ["New", "High"]);
@@ -38,7 +38,7 @@ test("a case is worked on from the opening to the end", async () => {
   assert.deepEqual([case_status, case_worker, tags, closed_date], ["Open", "Bea", ["urgent"], null]);
 });
 
-test("no action on a case that somebody has changed is saved", async () => {
+test("stale etag rejects case actions", async () => {
   const { id } = await openCase();
   const [, ifMatch] = await client.caseWithEtag(id);
   await client.updateCase(id, { case_worker: "Bea" });
@@ -48,7 +48,7 @@ test("no action on a case that somebody has changed is saved", async () => {
   assert.equal((await client.case(id)).case_status, "New");
 });
 
-test("incidents are attached and detached one by one", async () => {
+test("incidents are attached and detached", async () => {
   const { id } = await openCase();
   const [added] = await client.addUrls([`https://example.org/${randomUUID()}`]);
   const results = await client.attachIncidents(id, [
@@ -66,7 +66,7 @@ test("incidents are attached and detached one by one", async () => {
   assert.deepEqual([await client.attachIncidents(id, []), await client.detachIncidents(id, [])], [[], []]);
 });
 
-test("a verdict on a URL is read back", async () => {
+test("URL review is saved", async () => {
   const [added] = await client.addUrls([`https://example.org/${randomUUID()}`]);
   const id = added?.id ?? 0;
   await client.reviewUrl(id, { incident_status: "In Violation", disabled: "yes", infractions: [INFRACTION] });
@@ -77,7 +77,7 @@ test("a verdict on a URL is read back", async () => {
   assert.ok(refused instanceof Invalid && "incident_status" in refused.violations);
 });
 
-test("no verdict on a url that somebody has changed is saved", async () => {
+test("stale etag rejects a URL review", async () => {
   const id = (await client.addUrls([`https://example.org/${randomUUID()}`]))[0]?.id ?? 0;
   const [, etag] = await client.urlWithEtag(id);
   assert.equal(await client.urlIfChanged(id, etag), undefined);
@@ -88,7 +88,7 @@ test("no verdict on a url that somebody has changed is saved", async () => {
   await client.reviewUrl(id, { note: "mine again" }, { ifMatch: next });
 });
 
-test("records are read as they were, and the audit says what changed", async () => {
+test("asOf and the audit show past values", async () => {
   const { id, affiliateId } = await openCase();
   const [opened] = await all(client.audit({ resource: "case", id }));
   const asOf = opened?.time ?? "";
@@ -104,7 +104,7 @@ test("records are read as they were, and the audit says what changed", async () 
   assert.ok([404, 410].includes(before.status), before.message);
 });
 
-test("an erased affiliate is gone with its cases", async () => {
+test("erasure deletes the affiliate with its cases", async () => {
   const { id, affiliateId } = await openCase();
   const [, etag] = await client.affiliateWithEtag(affiliateId);
   await client.updateAffiliate({ id: affiliateId, city: "Bern" });
@@ -114,9 +114,9 @@ test("an erased affiliate is gone with its cases", async () => {
   assert.deepEqual([(await refusal(client.case(id))).status, (await refusal(client.eraseAffiliate(affiliateId))).status], [404, 404]);
 });
 
-test("a webhook is created, changed, tested and deleted", async () => {
+test("webhook is created, updated, tested and deleted", async () => {
   const { webhooks } = client;
-  // No name below `invalid` has an address (RFC 6761), so nothing is sent anywhere.
+  // Names under `.invalid` never resolve (RFC 6761), so the service sends nothing.
   const url = `https://hooks.invalid/${randomUUID()}`;
   const { webhook, secret } = await webhooks.create({ url, types: ["case"] });
   assert.deepEqual([webhook.url, webhook.types, secret.startsWith("whsec_")], [url, ["case"], true]);

@@ -9,13 +9,13 @@ use crate::{
     work::{self, Work},
 };
 
-/// Settings of the measurement.
+/// Settings of the comparison.
 #[derive(Args, Debug)]
 pub(crate) struct CompareArgs {
-    /// Number of rounds. The median counts.
+    /// Number of rounds. The report shows their medians.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100))]
     rounds: u64,
-    /// Seconds of load for each contender in each round.
+    /// Duration of each contender's load in each round, in seconds.
     #[arg(long, default_value_t = 3, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
     /// Number of affiliates. Half of them belong to the measured company.
@@ -30,13 +30,13 @@ pub(crate) struct CompareArgs {
     /// Seed of the demo records.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(0..1 << 20))]
     seed: u64,
-    /// Measure only work whose name contains one of these texts.
+    /// Measure only work with one of these texts in its name.
     #[arg(long, value_delimiter = ',', value_name = "TEXT,…")]
     only: Vec<String>,
-    /// Check that everything works: one round of a second with few records. Its figures are meaningless.
+    /// Only check that everything works, with one round of a second and few records. The figures are meaningless.
     #[arg(long)]
     quick: bool,
-    /// Folder for the databases, to use them again [default: a temporary folder].
+    /// Folder to keep the databases in for later runs [default: a temporary folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
     /// Folder for peers from package indexes.
@@ -45,15 +45,15 @@ pub(crate) struct CompareArgs {
     /// Folder for the report [default: docs/, or target/bench/ for a quick or partial run].
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The program `compliance` to measure [default: the current build, next to this program].
+    /// The `compliance` program to measure [default: the current build, next to this program].
     #[arg(long, value_name = "PATH")]
     pub(crate) ours: Option<PathBuf>,
-    /// The program `compliance` of an earlier build, to measure in the same run over its own database.
+    /// The `compliance` program of an earlier build, to measure in the same run with its own database.
     #[arg(long, value_name = "PATH")]
     pub(crate) before_build: Option<PathBuf>,
 }
 
-/// Rounds, and seconds of load in each.
+/// The number of rounds, and the seconds of load in each round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     pub(crate) rounds: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Effort {
 }
 
 impl CompareArgs {
-    /// The work to measure.
+    /// Returns the work to measure.
     pub(crate) fn work(&self) -> impl Iterator<Item = Work> {
         let is_wanted = |name: &str| self.only.is_empty() || self.only.iter().any(|text| name.contains(text));
         work::ALL.into_iter().filter(move |work| is_wanted(work.name))
@@ -83,7 +83,7 @@ impl CompareArgs {
         Dataset { affiliates, urls, cases, seed }
     }
 
-    /// The folder for the report.
+    /// Returns the folder for the report.
     pub(crate) fn out(&self) -> PathBuf {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let whole = !self.quick && self.only.is_empty();

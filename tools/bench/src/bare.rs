@@ -1,4 +1,4 @@
-//! Inserts of single rows with prepared statements: the minimum cost of a write.
+//! Single inserts with prepared statements: the minimum cost of a write.
 
 use std::fmt::Write as _;
 
@@ -17,11 +17,12 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 use crate::{measure::Sample, service::Database};
 
-/// The statement for a URL.
+/// Inserts a URL.
 const INSERT_URL: &str = "insert into bare (company_id, url, url_hash, domain) values ($1, $2, $3, 'load.example.com')";
 
-/// Inserts single rows into a table with the same columns, indexes and rows, without triggers and foreign keys. After a
-/// checkpoint, as for the others, each page that is changed for the first time is logged as a whole: an empty table has none.
+/// Inserts single rows into a copy of a table, with its indexes and rows but without triggers and foreign keys.
+///
+/// An empty table would be too fast: after a checkpoint, PostgreSQL logs each existing page as a whole at its first change.
 pub(crate) async fn measure(
     database: &Database,
     scenario: Scenario,
@@ -45,7 +46,7 @@ pub(crate) async fn measure(
     sample
 }
 
-/// A connection that inserts rows.
+/// Inserts rows over one connection.
 struct BareWorker {
     connection: PgConnection,
     plan: Plan,
@@ -55,7 +56,7 @@ struct BareWorker {
 
 impl BareWorker {
     async fn open(database: &Database, scenario: Scenario, universe: &Universe, worker: u32) -> anyhow::Result<Self> {
-        let connection = PgConnection::connect(&database.url()).await.context("the database refuses a connection")?;
+        let connection = PgConnection::connect(&database.url()).await.context("cannot connect to the database")?;
         Ok(Self {
             connection,
             plan: Plan::new(scenario, 1, worker),
@@ -69,7 +70,7 @@ impl Worker for BareWorker {
     async fn once(&mut self) -> anyhow::Result<()> {
         let done = match self.plan.step(&self.universe) {
             LoadRequest::AddUrls(urls) => {
-                let url = urls.into_iter().next().context("there is a URL")?;
+                let url = urls.into_iter().next().context("the request has no URL")?;
                 let hash = Sha256::digest(&url).to_vec();
                 let insert = sqlx::query(INSERT_URL).bind(self.universe.company).bind(url).bind(hash);
                 insert.execute(&mut self.connection).await?
@@ -88,7 +89,7 @@ impl Worker for BareWorker {
     }
 }
 
-/// The statement for an affiliate with all generated fields, as texts.
+/// Returns the statement that inserts an affiliate, with all generated fields as texts.
 fn insert_affiliate() -> anyhow::Result<String> {
     let (mut names, mut values) = ("company_id".to_owned(), "$1".to_owned());
     for (number, field) in (2..).zip(given(&affiliate(0, 0))) {
@@ -102,7 +103,7 @@ fn given(affiliate: &AffiliateInput) -> impl Iterator<Item = &'static RecordFiel
     AffiliateInput::FIELDS.iter().filter(|field| field.is_given(affiliate))
 }
 
-/// The text of a value as the column stores it.
+/// Returns the text of a value, as the column stores it.
 fn value(field: &RecordField<AffiliateInput>, affiliate: &AffiliateInput) -> Option<String> {
     let text = field.text(affiliate)?;
     let code = country::numeric(text).filter(|_| field.column.form == StoredAs::CountryCode);

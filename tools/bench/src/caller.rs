@@ -10,10 +10,10 @@ use load_test::{
 };
 use serde_json::Value;
 
-/// Bound of one response.
+/// Maximum response time.
 const RESPONSE_TIME: Duration = Duration::from_mins(1);
 
-/// A client with the headers of one company.
+/// A client with the headers for one company.
 #[derive(Debug)]
 pub(crate) struct Caller {
     connection: Connection,
@@ -25,7 +25,7 @@ impl Caller {
         Ok(Self { connection: Connection::open(target, Layer::Rest).await?, headers })
     }
 
-    /// Reads a path.
+    /// Gets a path.
     pub(crate) async fn get(&mut self, path: &str) -> anyhow::Result<Response> {
         let response = self.connection.send("GET", path, &self.headers, bytes::Bytes::new());
         let response = tokio::time::timeout(RESPONSE_TIME, response).await;
@@ -34,8 +34,8 @@ impl Caller {
         Ok(response)
     }
 
-    /// Reads a path as JSON.
+    /// Gets a path, and returns the response's JSON.
     pub(crate) async fn json(&mut self, path: &str) -> anyhow::Result<Value> {
-        serde_json::from_slice(&self.get(path).await?.body).with_context(|| format!("{path}: not JSON"))
+        serde_json::from_slice(&self.get(path).await?.body).with_context(|| format!("{path}: the response is not JSON"))
     }
 }

@@ -1,4 +1,4 @@
-//! Builds the service and runs it as child processes.
+//! Builds the service, and runs it as child processes.
 
 use std::{
     fs::File,
@@ -15,13 +15,13 @@ use nix::{
 };
 use tokio::net::TcpStream;
 
-/// Bound of one command that runs to its end.
+/// Maximum duration of a command.
 const COMMAND_TIME: Duration = Duration::from_hours(1);
-/// The one setting that commands inherit: where PostgreSQL's programs are.
+/// The folder of PostgreSQL's programs, the only setting that commands inherit.
 const POSTGRES_BIN: &str = "COMPLIANCE_POSTGRES_BIN";
-/// Bound of the time until a program accepts connections.
+/// Maximum time until a program accepts connections.
 const START_TIME: Duration = Duration::from_mins(1);
-/// Bound of a graceful stop: a service that runs its own database writes a checkpoint first.
+/// Maximum duration of a graceful stop. A service with its own database writes a checkpoint first.
 const END_TIME: Duration = Duration::from_secs(30);
 
 /// A build of the service: its program `compliance`.
@@ -29,31 +29,31 @@ const END_TIME: Duration = Duration::from_secs(30);
 pub(crate) struct Build(PathBuf);
 
 impl Build {
-    /// The build next to this program. Under cargo, it is brought up to date first, in the profile of this program.
+    /// Returns the build next to this program. Under cargo, first updates it, with this program's profile.
     pub(crate) async fn own() -> anyhow::Result<Self> {
-        let own = std::env::current_exe().context("this program cannot find itself")?;
-        let folder = own.parent().context("this program is in no folder")?;
+        let own = std::env::current_exe().context("cannot find this program's path")?;
+        let folder = own.parent().context("this program's path has no folder")?;
         if let (Some(cargo), Some(target), Some(name)) =
             (std::env::var_os("CARGO"), folder.parent(), folder.file_name().and_then(|name| name.to_str()))
         {
             let profile = if name == "debug" { "dev" } else { name };
-            eprintln!("building the service in the profile {profile}");
+            eprintln!("building the service with the profile {profile}");
             let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
             let mut command = tokio::process::Command::new(cargo);
             command.args(["build", "--quiet", "-p", "compliance", "--profile", profile, "--manifest-path", manifest]);
             command.arg("--target-dir").arg(target).kill_on_drop(true);
-            ensure!(command.status().await.context("cargo cannot be run")?.success(), "the service cannot be built");
+            ensure!(command.status().await.context("cannot run cargo")?.success(), "cargo cannot build the service");
         }
         Self::at(&folder.join("compliance"))
     }
 
-    /// The build whose program is at `path`.
+    /// Returns the build with its program at `path`.
     pub(crate) fn at(path: &Path) -> anyhow::Result<Self> {
-        ensure!(path.is_file(), "there is no program {}; build it, or start this one with cargo", path.display());
+        ensure!(path.is_file(), "{} does not exist; build it, or run this program with cargo", path.display());
         Ok(Self(path.to_owned()))
     }
 
-    /// A command of the program, without the settings of this process's environment.
+    /// Returns a command of the program, without settings from the environment.
     pub(crate) fn command(&self, name: &str) -> Command {
         let mut command = Command::new(&self.0);
         for (variable, _) in std::env::vars_os() {
@@ -66,26 +66,26 @@ impl Build {
         command
     }
 
-    /// Runs a command to its end and returns its output.
+    /// Runs a command, and returns its output.
     pub(crate) async fn run(&self, name: &str, arguments: &[&str]) -> anyhow::Result<String> {
         let mut command = self.command(name);
         command.args(arguments);
         let output = tokio::process::Command::from(command).kill_on_drop(true).output();
         let output = tokio::time::timeout(COMMAND_TIME, output).await;
-        let output = output.with_context(|| format!("compliance {name} takes too long"))?;
-        let output = output.with_context(|| format!("compliance {name} cannot be run"))?;
+        let output = output.with_context(|| format!("compliance {name} did not finish in time"))?;
+        let output = output.with_context(|| format!("cannot run compliance {name}"))?;
         let errors = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "compliance {name} failed: {}", errors.trim());
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     }
 }
 
-/// A folder that is removed when it is dropped.
+/// A temporary folder. Dropping it removes the folder.
 #[derive(Debug)]
 pub(crate) struct TemporaryFolder(pub(crate) PathBuf);
 
 impl TemporaryFolder {
-    /// Creates a folder for temporary files.
+    /// Creates the folder.
     pub(crate) fn create() -> anyhow::Result<Self> {
         let folder = std::env::temp_dir().join(format!("compliance-bench-{}", std::process::id()));
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -101,7 +101,7 @@ impl Drop for TemporaryFolder {
     }
 }
 
-/// A running program, in a process group with the processes that it starts.
+/// A running program, in a process group with its child processes.
 #[derive(Debug)]
 pub(crate) struct Child {
     name: String,
@@ -112,13 +112,13 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Starts a program. Its output goes to a file in `folder`.
+    /// Starts a program, with its output in a file in `folder`.
     pub(crate) fn start(name: &str, folder: &Path, command: Command) -> anyhow::Result<Self> {
         let log = folder.join(format!("{name}.log"));
         let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut command = tokio::process::Command::from(command);
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0).kill_on_drop(true);
-        let child = command.spawn().with_context(|| format!("{name} cannot be started"))?;
+        let child = command.spawn().with_context(|| format!("cannot start {name}"))?;
         let pid = child.id().context("the child has no process ID")?;
         Ok(Self { name: name.to_owned(), process: child, pid: i32::try_from(pid)?, log })
     }
@@ -128,17 +128,17 @@ impl Child {
         let deadline = Instant::now() + START_TIME;
         while TcpStream::connect(address).await.is_err() {
             if let Some(status) = self.process.try_wait()? {
-                bail!("{} ended ({status}): {}", self.name, self.end_of_log());
+                bail!("{} exited ({status}): {}", self.name, self.end_of_log());
             }
             if Instant::now() > deadline {
-                bail!("{} accepts no connections: {}", self.name, self.end_of_log());
+                bail!("{} does not accept connections: {}", self.name, self.end_of_log());
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Ok(())
     }
 
-    /// The last lines of the log.
+    /// Returns the last lines of the log.
     fn end_of_log(&self) -> String {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = text.lines().rev().take(5).collect();
@@ -161,8 +161,8 @@ impl Drop for Child {
     }
 }
 
-/// A loopback address with a free port.
+/// Returns a loopback address with a free port.
 pub(crate) fn free_address() -> anyhow::Result<SocketAddr> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("there is no free port")?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot find a free port")?;
     Ok(listener.local_addr()?)
 }

@@ -26,7 +26,7 @@ pub(crate) async fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let data_dir = args.data_dir.as_deref().unwrap_or(&folder.0);
     let (records, seed) = (args.dataset().records(), args.dataset().seed);
     let database = Database::open(data_dir, &build, &records, seed).await?;
-    // Even after an error, databases stop in order, since later runs may use them.
+    // Stops the databases properly even after an error, because later runs may use them.
     let measured = match &before_build {
         None => measure(args, &folder.0, &[(&build, &database)]).await,
         Some(before) => match Database::open(&data_dir.join("before"), before, &records, seed).await {
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: &CompareArgs) -> anyhow::Result<()> {
     report::write(&results, measured.next().as_ref(), &args.out())
 }
 
-/// Measures each build over its database. Only the first one is compared with the peers.
+/// Measures each build with its database. Only the first build is compared with the peers.
 async fn measure(args: &CompareArgs, folder: &Path, builds: &[(&Build, &Database)]) -> anyhow::Result<Vec<Results>> {
     let (Effort { rounds, seconds }, dataset) = (args.effort(), args.dataset());
     let peers = args.peers_dir.clone().unwrap_or_else(install::default_folder);
@@ -60,7 +60,7 @@ async fn measure(args: &CompareArgs, folder: &Path, builds: &[(&Build, &Database
     for work in args.work() {
         for round in 0..rounds {
             eprintln!("{}, round {} of {rounds}", work.name, round + 1);
-            // The order changes every round.
+            // Each round starts with another build.
             for turn in 0..stages.len() {
                 let index = (turn + round as usize) % stages.len();
                 work.round(&stages[index], round, seconds, &mut results[index]).await?;

@@ -13,14 +13,14 @@ use serde_json::Value;
 
 use crate::{caller::Caller, peers::postgrest, service::token};
 
-/// One contender.
+/// A contender.
 #[derive(Clone, Debug)]
 pub(crate) struct Contender {
-    /// Its letter in tables.
+    /// The letter in tables.
     pub(crate) key: char,
     pub(crate) name: &'static str,
     pub(crate) way: Way,
-    /// Its own processes, without the database.
+    /// The contender's processes, without the database.
     pub(crate) processes: Vec<i32>,
 }
 
@@ -32,21 +32,21 @@ pub(crate) enum Way {
         target: Target,
         has_token: bool,
     },
-    /// Tables as paths, conditions as parameters, bare rows, without tokens.
+    /// Tables as paths, conditions as parameters, and bare rows, without tokens.
     Tables {
         target: Target,
     },
     Grpc {
         target: Target,
     },
-    /// `pgbench` queries the database itself.
+    /// `pgbench` queries the database directly.
     Pgbench,
-    /// Bare inserts into the database itself.
+    /// Bare inserts into the database.
     Bare,
 }
 
 impl Contender {
-    /// The token of a company, if the contender gets one.
+    /// Returns a company's token, if the contender gets tokens.
     pub(crate) fn token(&self, company: i64) -> anyhow::Result<Option<String>> {
         match self.way {
             Way::Rest { has_token: false, .. } | Way::Tables { .. } | Way::Pgbench | Way::Bare => Ok(None),
@@ -54,30 +54,30 @@ impl Contender {
         }
     }
 
-    /// A client of a company for `read`, if the contender speaks HTTP and JSON.
+    /// Returns a company's client for `read`, if the contender speaks HTTP and JSON.
     pub(crate) async fn caller(&self, company: i64, read: &LoadRequest) -> anyhow::Result<Option<Caller>> {
         let (Way::Rest { target, .. } | Way::Tables { target }) = &self.way else {
             return Ok(None);
         };
         let mut headers = headers(Layer::Rest, self.token(company)?.as_deref())?;
         if matches!((&self.way, read), (Way::Tables { .. }, LoadRequest::GetAffiliate(_))) {
-            // One row instead of a list of one.
+            // Asks for a single row instead of a list.
             headers.insert(ACCEPT, HeaderValue::from_static("application/vnd.pgrst.object+json"));
         }
         Caller::open(target, headers).await.map(Some)
     }
 
-    /// The path of a read.
+    /// Returns the path of a read.
     fn path(&self, company: i64, read: &LoadRequest) -> anyhow::Result<String> {
         Ok(match (&self.way, read) {
             (Way::Rest { .. }, _) => read.rest().1,
             (Way::Tables { .. }, LoadRequest::GetAffiliate(id)) => postgrest::affiliate(company, *id),
             (Way::Tables { .. }, LoadRequest::ListUrls { .. }) => postgrest::url_page(company),
-            _ => bail!("it does not serve this"),
+            _ => bail!("({}) {} does not serve this read", self.key, self.name),
         })
     }
 
-    /// Sends a read, and returns the record or records of the response.
+    /// Sends a read, and returns the response's record or records.
     pub(crate) async fn ask(&self, caller: &mut Caller, company: i64, read: &LoadRequest) -> anyhow::Result<Value> {
         let mut answer = caller.json(&self.path(company, read)?).await?;
         Ok(if let Way::Rest { .. } = self.way { answer["data"].take() } else { answer })
@@ -102,7 +102,7 @@ impl PeerWorker {
     ) -> anyhow::Result<Self> {
         let mut plan = Plan::new(scenario, 1, worker);
         let caller = contender.caller(universe.company, &plan.step(universe)).await?;
-        let (caller, universe) = (caller.context("it is not called over HTTP")?, universe.clone());
+        let (caller, universe) = (caller.context("the contender does not speak HTTP")?, universe.clone());
         Ok(Self { contender: contender.clone(), caller, plan, universe, number: 0 })
     }
 }
@@ -115,14 +115,14 @@ impl Worker for PeerWorker {
         *number += 1;
         if !is_sampled {
             let body = caller.get(&contender.path(universe.company, &read)?).await?.body;
-            ensure!(body.starts_with(b"{") || body.starts_with(b"["), "the response has another beginning");
+            ensure!(body.starts_with(b"{") || body.starts_with(b"["), "the response is not JSON");
             return Ok(());
         }
         let data = contender.ask(caller, universe.company, &read).await?;
         match (&read, data.as_array()) {
             (LoadRequest::GetAffiliate(id), _) => ensure!(data["id"] == *id, "the affiliate is not {id}"),
-            (_, Some(rows)) => ensure!(rows.len() as u64 == universe.urls.min(100), "{} rows of a page", rows.len()),
-            _ => bail!("the response is no page"),
+            (_, Some(rows)) => ensure!(rows.len() as u64 == universe.urls.min(100), "the page has {} rows", rows.len()),
+            _ => bail!("the response is not a page"),
         }
         Ok(())
     }

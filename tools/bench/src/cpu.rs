@@ -1,9 +1,10 @@
-//! CPU time of processes, from the kernel.
+//! The CPU time of processes, from the kernel.
 
 use procfs::process::{Stat, all_processes};
 
-/// CPU seconds of processes and their current and former descendants.
-/// The backends of `PostgreSQL` are descendants of its server.
+/// Returns the CPU seconds of processes and their current and former descendants.
+///
+/// `PostgreSQL`'s backends are descendants of its server.
 pub(crate) fn cpu_seconds(roots: &[i32]) -> f64 {
     let all: Vec<Stat> =
         all_processes().into_iter().flatten().filter_map(|process| process.ok()?.stat().ok()).collect();

@@ -1,26 +1,26 @@
-//! Numbers of generated records, by company.
+//! The numbers of generated records by company.
 
 use load_test::workload::Universe;
 use serde::Serialize;
 
 use crate::service::{Database, Records};
 
-/// The measured company. It has half of all records.
+/// The measured company, which has half of all records.
 pub(crate) const MANY: i64 = 1;
-/// The company with the other half, which is never read.
+/// The company with the other half, which the load never reads.
 const OTHER: i64 = 2;
-/// Companies that share a load, each with a token and a thousand affiliates.
+/// Number of companies that share a load, each with its own token.
 pub(crate) const CROWD: u32 = 64;
-/// The first of these companies.
+/// The first of the companies that share a load.
 const FIRST_OF_CROWD: i64 = 1001;
-/// Number of first affiliates of each company that the memory contender serves.
+/// Number of affiliates per company that the memory contender serves.
 pub(crate) const IN_MEMORY: i64 = 1_000;
-/// Affiliates of each of these companies.
+/// Affiliates of each company that shares a load.
 const AFFILIATES: u64 = 1_000;
-/// The first of the companies that receive writes. They are empty before and after.
+/// The first of the companies that receive writes. They have no records before and after a measurement.
 const FIRST_WRITER: i64 = 2001;
 
-/// Numbers of records.
+/// The numbers of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Dataset {
     /// Affiliates of the first two companies.
@@ -33,7 +33,7 @@ pub(crate) struct Dataset {
 }
 
 impl Dataset {
-    /// The records of each company.
+    /// Returns the numbers of records of each company.
     pub(crate) fn records(&self) -> Vec<Records> {
         let half = |all: u64| (all / 2, all - all / 2);
         let ((affiliates, a), (urls, u), (cases, c)) = (half(self.affiliates), half(self.urls), half(self.cases));
@@ -46,12 +46,12 @@ impl Dataset {
     }
 }
 
-/// The companies that share a load.
+/// Returns the companies that share a load.
 pub(crate) fn crowd() -> impl Iterator<Item = i64> {
     (FIRST_OF_CROWD..).take(CROWD as usize)
 }
 
-/// The companies that receive writes, without records.
+/// Returns the companies that receive writes, without records.
 pub(crate) fn writers() -> impl Iterator<Item = Universe> {
     (FIRST_WRITER..).map(|company| Universe { company, affiliates: [].into(), urls: 0, cases: 0 })
 }
@@ -65,7 +65,7 @@ pub(crate) async fn clear_writers(database: &Database) -> anyhow::Result<()> {
     database.tidy().await
 }
 
-/// The records of a company that the memory contender serves.
+/// Returns the records of a company that the memory contender serves.
 pub(crate) fn in_memory(universe: &Universe) -> Universe {
     let affiliates = universe.affiliates.iter().copied().take(IN_MEMORY as usize).collect();
     Universe { affiliates, ..universe.clone() }
@@ -76,7 +76,7 @@ mod tests {
     use super::{CROWD, Dataset, MANY};
 
     #[test]
-    fn first_company_has_half_of_the_records() {
+    fn measured_company_has_half_of_the_records() {
         let records = Dataset { affiliates: 11, urls: 20, cases: 0, seed: 1 }.records();
         assert_eq!(records.len(), 2 + CROWD as usize);
         assert_eq!((records[0].company, records[0].affiliates, records[1].affiliates), (MANY, 5, 6));

@@ -7,10 +7,10 @@ use crate::{
     work::{BY_COMPANIES, NEW_AFFILIATES, NEW_URLS, POINT_READS, URL_PAGES},
 };
 
-/// A contender with its number of companies.
+/// A contender, and the number of companies.
 type Load = (char, u32);
 
-/// Minimum ratios of rates: work, connections, two loads, and the ratio.
+/// Minimum ratios between the rates of two loads: work, connections, both loads, and the ratio.
 const RATES: [(&str, u32, Load, Load, f64); 20] = [
     (POINT_READS, 32, ('b', 1), ('e', 1), 1.3),
     (POINT_READS, 64, ('b', 1), ('e', 1), 1.3),
@@ -31,11 +31,11 @@ const RATES: [(&str, u32, Load, Load, f64); 20] = [
     (BY_COMPANIES, 64, ('b', CROWD), ('e', 1), 1.3),
     (BY_COMPANIES, 64, ('c', CROWD), ('a', CROWD), 1.0),
     (URL_PAGES, 16, ('a', 1), ('h', 1), 2.0),
-    // The latency of a lone connection is the inverse of its rate.
+    // A single connection's latency is the inverse of its rate.
     (POINT_READS, 1, ('a', 1), ('e', 1), 0.77),
 ];
 
-/// The measured goals.
+/// Returns the measured goals.
 pub(crate) fn of(results: &Results) -> Vec<Goal> {
     let mut goals = Vec::new();
     let mut add = |work: &str, connections, over: Load, under: Load, wanted| {

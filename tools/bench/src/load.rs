@@ -1,4 +1,4 @@
-//! One contender under load for some seconds.
+//! One contender under load.
 
 use load_test::{client::Layer, load::Load};
 
@@ -10,7 +10,7 @@ use crate::{
     stage::Stage,
 };
 
-/// Puts one contender under load, alternating between companies.
+/// Puts a contender under load for some seconds, alternating between companies.
 pub(crate) async fn load(
     stage: &Stage<'_>,
     contender: &Contender,

@@ -1,8 +1,8 @@
-//! Compares the service with peers, bare baselines and, if given, an earlier build, all in one run on one machine.
+//! Compares the service with peers, bare baselines and an optional earlier build, in one run on one machine.
 //!
-//! Measurements alternate within each round, so that other work of the machine affects all equally. The
-//! result is the median of the rounds' ratios.
-#![allow(clippy::disallowed_methods, reason = "tasks end with the measurement")]
+//! Measurements alternate within each round, so other work on the machine affects all contenders equally. The result is
+//! the median of the rounds' ratios.
+#![allow(clippy::disallowed_methods, reason = "spawned tasks end with the measurement")]
 
 mod args;
 mod bare;
@@ -30,7 +30,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Compare the service with its alternatives.
+/// Compare the service with its peers.
 #[derive(Debug, Parser)]
 #[command(name = "bench", version, args_conflicts_with_subcommands = true)]
 struct Cli {
@@ -42,7 +42,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve point reads as one of the plain peers. The comparison starts this command.
+    /// Serve point reads as a peer. The comparison starts this command.
     #[command(hide = true)]
     Peer(peers::PeerArgs),
 }

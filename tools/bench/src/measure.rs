@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cpu::cpu_seconds;
 
-/// Load before a measurement.
+/// Duration of the load before a measurement.
 const WARM_UP: Duration = Duration::from_millis(400);
 
 /// The result of one measurement.
@@ -15,21 +15,21 @@ const WARM_UP: Duration = Duration::from_millis(400);
 pub(crate) struct Sample {
     /// Requests per second.
     pub(crate) rate: f64,
-    /// Milliseconds.
+    /// Latencies, in milliseconds.
     pub(crate) p50: f64,
     pub(crate) p99: f64,
-    /// CPU microseconds per request of the contender's own processes, and of the database's.
+    /// CPU time per request of the contender's processes and of the database's, in microseconds.
     pub(crate) own_cpu: f64,
     pub(crate) database_cpu: f64,
 }
 
 impl Sample {
-    /// CPU microseconds per request of all serving processes.
+    /// Returns the CPU time per request of all serving processes, in microseconds.
     pub(crate) fn cpu(&self) -> f64 {
         self.own_cpu + self.database_cpu
     }
 
-    /// Runs all workers at once for some seconds. Fails if a response was wrong.
+    /// Runs all workers concurrently for some seconds. Fails if a response was wrong.
     pub(crate) async fn of<W: Worker>(
         workers: Vec<W>,
         seconds: f64,

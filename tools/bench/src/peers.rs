@@ -1,6 +1,6 @@
-//! Alternatives to our service. Each serves the same record as the same JSON.
+//! Peers of our service, which serve the same record as the same JSON.
 //!
-//! None of them checks tokens, limits rates or validates anything, while ours is measured with all of its work.
+//! Peers do not check tokens, limit rates or validate anything, but the measurements of our service include all of its work.
 
 mod axum_sqlx;
 pub(crate) mod install;
@@ -21,19 +21,19 @@ use crate::{
     service::Database,
 };
 
-/// A peer and its address.
+/// A peer, its address and its data.
 #[derive(Args, Debug)]
 pub(crate) struct PeerArgs {
-    /// The peer.
+    /// Peer to serve as.
     #[arg(value_enum)]
     peer: Peer,
-    /// Address to serve at.
+    /// Address to listen on.
     #[arg(long)]
     listen: SocketAddr,
-    /// Database to read from.
+    /// URL of the database to read from.
     #[arg(long)]
     database_url: String,
-    /// Company to serve, since peers have no tokens.
+    /// Company to serve, because peers have no tokens.
     #[arg(long)]
     company: i64,
 }
@@ -41,20 +41,20 @@ pub(crate) struct PeerArgs {
 /// Peers within this program.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Peer {
-    /// An axum handler over sqlx, with the defaults of both.
+    /// An axum handler with sqlx, both with their defaults.
     AxumSqlx,
     /// An axum handler that returns bytes from memory.
     Memory,
 }
 
-/// Serves until the process ends.
+/// Serves until the process exits.
 pub(crate) async fn serve(args: PeerArgs) -> anyhow::Result<()> {
     let router: Router = match args.peer {
         Peer::AxumSqlx => axum_sqlx::router(&args.database_url, args.company).await?,
         Peer::Memory => memory::router(&args.database_url, args.company).await?,
     };
-    let listener = tokio::net::TcpListener::bind(args.listen).await.context("the peer cannot listen")?;
-    // The default would delay small responses, and make the peers slower.
+    let listener = tokio::net::TcpListener::bind(args.listen).await.context("the peer cannot listen at its address")?;
+    // The default would delay small responses, which would slow down the peers.
     let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
         let _ = stream.set_nodelay(true);
     });
@@ -69,8 +69,8 @@ pub(crate) async fn start(
     folder: &Path,
 ) -> anyhow::Result<(SocketAddr, Child)> {
     let address = free_address()?;
-    let name = peer.to_possible_value().context("the peer has a name")?.get_name().to_owned();
-    let mut command = Command::new(std::env::current_exe().context("this program cannot find itself")?);
+    let name = peer.to_possible_value().context("the peer has no name")?.get_name().to_owned();
+    let mut command = Command::new(std::env::current_exe().context("cannot find this program's path")?);
     command.args(["peer", &name, "--listen", &address.to_string(), "--company", &company.to_string()]);
     command.args(["--database-url", &database.url()]);
     let mut process = Child::start(&name, folder, command)?;

@@ -1,4 +1,4 @@
-//! `pgbench` with the same point select: the limit of the database alone.
+//! `pgbench` with the same point select: the limit of the database.
 
 use std::{path::Path, time::Duration};
 
@@ -14,13 +14,13 @@ use crate::{
     service::{DATABASE_NAME, Database},
 };
 
-/// Time after the duration at which `pgbench` counts as stuck.
+/// Time after its duration when `pgbench` counts as stuck.
 const EXTRA_TIME: Duration = Duration::from_secs(20);
 
-/// The path of the program.
+/// Returns the path of `pgbench`.
 pub(crate) fn find(database: &Database) -> anyhow::Result<std::path::PathBuf> {
     let path = database.bin_dir().join("pgbench");
-    ensure!(path.is_file(), "there is no {}", path.display());
+    ensure!(path.is_file(), "{} does not exist", path.display());
     Ok(path)
 }
 
@@ -35,7 +35,7 @@ pub(crate) async fn measure(
     let script = folder.join("point-select.sql");
     // The first company's IDs have no gaps.
     let ids = &universe.affiliates;
-    let (first, last) = ids.first().zip(ids.last()).context("there are no affiliates")?;
+    let (first, last) = ids.first().zip(ids.last()).context("the company has no affiliates")?;
     let company = universe.company;
     std::fs::write(
         &script,
@@ -49,12 +49,12 @@ pub(crate) async fn measure(
     command.args(["--time", &seconds.to_string(), "--host"]).arg(database.socket_dir());
     command.arg("--file").arg(&script).arg(DATABASE_NAME).kill_on_drop(true);
     let output = tokio::time::timeout(Duration::from_secs_f64(seconds) + EXTRA_TIME, command.output());
-    let output = output.await.context("pgbench takes too long")?.context("pgbench cannot be run")?;
+    let output = output.await.context("pgbench did not finish in time")?.context("cannot run pgbench")?;
     let after = cpu_seconds(&[database.pid()?]);
     let text = String::from_utf8_lossy(&output.stdout);
     ensure!(output.status.success(), "pgbench failed: {}", String::from_utf8_lossy(&output.stderr));
     let (requests, rate, latency) =
-        parse(&text).with_context(|| format!("the output of pgbench has another format: {text}"))?;
+        parse(&text).with_context(|| format!("cannot parse the output of pgbench: {text}"))?;
     Ok(Sample {
         rate,
         // pgbench reports only the mean.
@@ -65,7 +65,7 @@ pub(crate) async fn measure(
     })
 }
 
-/// Transactions, transactions a second, and the mean latency in milliseconds.
+/// Returns the transactions, the transactions per second, and the mean latency in milliseconds.
 fn parse(text: &str) -> Option<(u64, f64, f64)> {
     let after = |label: &str| {
         let rest = text.lines().find_map(|line| line.strip_prefix(label))?;
@@ -78,7 +78,7 @@ fn parse(text: &str) -> Option<(u64, f64, f64)> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn its_output_is_parsed() {
+    fn pgbench_output_is_parsed() {
         let text = "number of transactions actually processed: 1234\nlatency average = 0.5 ms\n\
             tps = 2000.25 (without initial connection time)\n";
         assert_eq!(super::parse(text), Some((1234, 2000.25, 0.5)));

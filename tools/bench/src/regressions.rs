@@ -1,4 +1,4 @@
-//! Compares every row of a build with an earlier build in the same run.
+//! Compares every row of a build with the same row of an earlier build.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use crate::{
     statistics::{Summary, figure, median, ratios},
 };
 
-/// From this ratio on, a row is worse.
+/// A row above this ratio counts as worse.
 const WORSE: f64 = 1.05;
 
-/// The table of all rows that both builds have.
+/// Returns a table of all rows that both builds have.
 pub(crate) fn table(after: &Results, before: &Results) -> Result<String, std::fmt::Error> {
     let mut table = String::from("| row | before | after | times worse | worse |\n|---|---|---|---|---|\n");
     for new in &after.loads {
@@ -38,7 +38,7 @@ mod tests {
     use super::row;
 
     #[test]
-    fn slower_row_is_marked() {
+    fn slower_rows_are_marked() {
         let mut table = String::new();
         row(&mut table, "x", &[10.0], &[9.0], &[1.1]).unwrap();
         row(&mut table, "y", &[10.0], &[11.0], &[0.9]).unwrap();

@@ -1,4 +1,4 @@
-//! The report: tables for people, and all numbers as JSON for programs.
+//! The report: tables for readers, and all numbers as JSON for programs.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -14,12 +14,11 @@ use crate::{
 /// The description of the method.
 const METHOD: &str = include_str!("method.md");
 
-/// Writes `performance.md` into a folder, and the numbers below `target/`. `before` holds the results of an earlier build in this
-/// run.
+/// Writes `performance.md` to a folder, and the numbers to `target/bench`. `before` has the results of an earlier build.
 pub(crate) fn write(results: &Results, before: Option<&Results>, out: &Path) -> anyhow::Result<()> {
     let numbers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/bench");
     for folder in [out, &numbers] {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
     let save = |path: &Path, text: &str| {
         std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
@@ -71,7 +70,7 @@ fn page(results: &Results) -> anyhow::Result<String> {
     Ok(page)
 }
 
-/// The table of goals.
+/// Returns the table of goals.
 fn goals(results: &Results) -> Result<String, std::fmt::Error> {
     let mut table = String::from("| work | goal | measured | spread | met |\n|---|---|---|---|---|\n");
     for goal in &results.goals {
@@ -82,7 +81,7 @@ fn goals(results: &Results) -> Result<String, std::fmt::Error> {
     Ok(table)
 }
 
-/// A table for each kind of work.
+/// Returns a table for each kind of work.
 fn loads(results: &Results) -> Result<String, std::fmt::Error> {
     let (mut text, mut last) = (String::new(), "");
     for one in &results.loads {
@@ -114,7 +113,7 @@ fn loads(results: &Results) -> Result<String, std::fmt::Error> {
     Ok(text)
 }
 
-/// A median with its spread.
+/// Returns a median with its spread.
 fn spread(values: &[f64]) -> String {
     match Summary::of(values) {
         Some(Summary { median, min, max }) => format!("{} ({}–{})", figure(median), figure(min), figure(max)),

@@ -1,4 +1,4 @@
-//! Results of a comparison, with the values of every round.
+//! The results of a comparison, with the values of every round.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub(crate) struct Results {
 }
 
 impl Results {
-    /// The series of a contender's work, which is added if it is missing.
+    /// Returns the series of a contender's work. Adds the series if it is missing.
     pub(crate) fn series(
         &mut self,
         work: &str,
@@ -35,7 +35,7 @@ impl Results {
         &mut self.loads[index]
     }
 
-    /// The series of a contender's work, if it was measured.
+    /// Returns the series of a contender's work, if it was measured.
     pub(crate) fn find(&self, work: &str, key: char, companies: u32, connections: u32) -> Option<&Series> {
         self.loads.iter().find(|one| one.is(work, key, companies, connections))
     }
@@ -47,7 +47,7 @@ pub(crate) struct Machine {
     pub(crate) cores: usize,
     pub(crate) processor: String,
     pub(crate) postgres: String,
-    /// Date and time, UTC.
+    /// The date and time, in UTC.
     pub(crate) time: String,
 }
 
@@ -65,7 +65,7 @@ impl Machine {
     }
 }
 
-/// Some work by one contender, for a number of companies over a number of connections.
+/// The samples of one contender's work, for a number of companies and connections.
 #[derive(Debug, Serialize)]
 pub(crate) struct Series {
     pub(crate) work: String,
@@ -81,7 +81,7 @@ impl Series {
         (self.work.as_str(), self.key, self.companies, self.connections) == (work, key, companies, connections)
     }
 
-    /// One figure of each round.
+    /// Returns one figure of each round.
     pub(crate) fn each(&self, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
         self.samples.iter().map(figure).collect()
     }

@@ -21,11 +21,12 @@ use crate::{
 /// The contender that returns the same bytes from memory.
 pub(crate) const LIMIT: char = 'k';
 
-/// Number of records to compare before the measurement, and the timeout.
+/// Number of records to compare before the measurements.
 const COMPARED: usize = 20;
+/// Timeout of this comparison, per contender.
 const RESPONSE_TIME: Duration = Duration::from_secs(20);
 
-/// The contenders over one database.
+/// The contenders for one database.
 #[derive(Debug)]
 pub(crate) struct Stage<'a> {
     pub(crate) database: &'a Database,
@@ -34,7 +35,7 @@ pub(crate) struct Stage<'a> {
     pub(crate) contenders: Vec<Contender>,
     /// Contenders that do not run, and why.
     pub(crate) skipped: Vec<(String, String)>,
-    /// The programs end with the stage.
+    /// Dropping the stage stops the programs.
     _one: OneProcess,
     _two: TwoProcesses,
     _peers: Vec<Child>,
@@ -94,12 +95,12 @@ impl<'a> Stage<'a> {
         Ok(stage)
     }
 
-    /// The contender of a letter.
+    /// Returns the contender with this letter.
     pub(crate) fn contender(&self, key: char) -> Option<&Contender> {
         self.contenders.iter().find(|contender| contender.key == key)
     }
 
-    /// Leaves out contenders that do not respond, and checks that the others have the same records.
+    /// Drops contenders that do not respond, and checks that the others return the same records.
     async fn agree(&mut self) -> anyhow::Result<()> {
         let (mut random, company) = (Rng::with_seed(99), self.universe.company);
         let affiliates = in_memory(&self.universe).affiliates;
@@ -115,7 +116,7 @@ impl<'a> Stage<'a> {
                 (Ok(Some(records)), Some(expected)) => {
                     for (record, expected) in records.iter().zip(expected) {
                         let same = record == expected;
-                        ensure!(same, "({key}) {name} has another record than ours: {record} instead of {expected}");
+                        ensure!(same, "({key}) {name} has {record} instead of {expected}");
                     }
                 }
                 (Ok(Some(records)), None) => expected = Some(records),
@@ -133,7 +134,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// The records of some reads, if the contender speaks HTTP and JSON.
+/// Returns the records of some reads, if the contender speaks HTTP and JSON.
 async fn records(
     contender: &Contender,
     company: i64,
@@ -147,7 +148,7 @@ async fn records(
     Ok(Some(records))
 }
 
-/// The service with its three protocols.
+/// Returns the contenders of the service.
 fn ours(one: &OneProcess, two: &TwoProcesses) -> Vec<Contender> {
     let rest = |address| Way::Rest { target: Target::local(address), has_token: true };
     let (all, tiers) = (vec![one.process.pid], vec![two.gateway.pid, two.core.pid]);

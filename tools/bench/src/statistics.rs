@@ -1,8 +1,8 @@
-//! Medians, spreads, and ratios of values of the same round.
+//! Medians, spreads, and ratios within rounds.
 
 use serde::Serialize;
 
-/// Median and spread of several rounds.
+/// The median and the spread of several rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Summary {
     pub(crate) median: f64,
@@ -10,7 +10,7 @@ pub(crate) struct Summary {
     pub(crate) max: f64,
 }
 
-/// The median. NaN without values.
+/// Returns the median, or NaN without values.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -23,7 +23,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 }
 
 impl Summary {
-    /// The summary of rounds. `None` without rounds.
+    /// Returns the summary of rounds, or `None` without rounds.
     pub(crate) fn of(values: &[f64]) -> Option<Self> {
         let min = values.iter().copied().min_by(f64::total_cmp)?;
         let max = values.iter().copied().max_by(f64::total_cmp)?;
@@ -31,7 +31,7 @@ impl Summary {
     }
 }
 
-/// A figure with its significant digits.
+/// Formats a value with its significant digits.
 pub(crate) fn figure(value: f64) -> String {
     match value.abs() {
         _ if value.is_nan() => "–".to_owned(),
@@ -46,7 +46,7 @@ pub(crate) fn figure(value: f64) -> String {
     }
 }
 
-/// The ratio of two values for each round.
+/// Returns the ratio of two values in each round.
 pub(crate) fn ratios(over: &[f64], under: &[f64]) -> Vec<f64> {
     over.iter().zip(under).map(|(over, under)| over / under).collect()
 }
@@ -56,28 +56,28 @@ mod tests {
     use super::{Summary, figure, median, ratios};
 
     #[test]
-    fn figures_are_short() {
+    fn figures_have_few_significant_digits() {
         for (value, text) in [(1_234_567.8, "1,234,568"), (999.6, "1,000"), (12.34, "12.3"), (0.567, "0.57")] {
             assert_eq!(figure(value), text);
         }
     }
 
     #[test]
-    fn the_middle_is_found_in_any_order() {
+    fn median_ignores_the_order_of_values() {
         assert!((median(&[3.0, 1.0, 2.0]) - 2.0).abs() < f64::EPSILON);
         assert!((median(&[4.0, 1.0, 3.0, 2.0]) - 2.5).abs() < f64::EPSILON);
         assert!(median(&[]).is_nan());
     }
 
     #[test]
-    fn a_summary_goes_from_least_to_most() {
+    fn summary_has_median_minimum_and_maximum() {
         let expected = Summary { median: 2.0, min: 1.0, max: 9.0 };
         assert_eq!(Summary::of(&[2.0, 9.0, 1.0]), Some(expected));
         assert_eq!(Summary::of(&[]), None);
     }
 
     #[test]
-    fn ratios_are_of_the_same_round() {
+    fn ratios_pair_values_of_the_same_round() {
         assert_eq!(ratios(&[2.0, 9.0], &[1.0, 3.0]), [2.0, 3.0]);
     }
 }

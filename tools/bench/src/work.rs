@@ -1,4 +1,4 @@
-//! The measured work, and which contenders do it.
+//! The measured work, and its contenders.
 
 use anyhow::Context as _;
 use load_test::{
@@ -14,16 +14,16 @@ use crate::{
     stage::{LIMIT, Stage},
 };
 
-/// Work, as its tables name it.
+/// A kind of work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Work {
     pub(crate) name: &'static str,
     pub(crate) scenario: Scenario,
-    /// Items of a request.
+    /// Number of items per request.
     batch: u64,
-    /// Numbers of connections.
+    /// The numbers of connections to measure.
     connections: &'static [u32],
-    /// The contenders for one company, and for many.
+    /// The contenders for one company, and for many companies.
     contenders: [&'static str; 2],
 }
 
@@ -57,7 +57,7 @@ impl Work {
         Self { name, scenario, batch: 1, connections, contenders }
     }
 
-    /// Measures one round. Each round begins with another contender.
+    /// Measures one round. Each round starts with another contender.
     pub(crate) async fn round(
         &self,
         stage: &Stage<'_>,
@@ -76,7 +76,7 @@ impl Work {
                     let of_work = Load { scenario, batch, companies: &universes, connections };
                     let sample = load(stage, contender, of_work, seconds).await;
                     let sample =
-                        sample.with_context(|| format!("({}) {} cannot be measured", contender.key, contender.name))?;
+                        sample.with_context(|| format!("cannot measure ({}) {}", contender.key, contender.name))?;
                     if self.creates() {
                         dataset::clear_writers(stage.database).await?;
                     }
@@ -87,7 +87,7 @@ impl Work {
         Ok(())
     }
 
-    /// Whether the work adds records. Then it begins with empty companies.
+    /// Returns whether the work adds records, and therefore starts with empty companies.
     fn creates(&self) -> bool {
         matches!(self.scenario, Scenario::UrlAddOne | Scenario::Create | Scenario::BatchCreate)
     }

@@ -1,4 +1,4 @@
-//! A core that only checks requests, and stores the violations.
+//! A core that only checks requests and records their violations.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,16 +15,16 @@ use compliance_api::{
 use tonic::{Request, Response, Status, async_trait};
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
-/// Path and message of each violation.
+/// The path and message of each violation.
 pub(crate) type Violations = Vec<(String, String)>;
 
 /// The outcome of the last request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Seen {
-    /// No operation with rules was called.
+    /// The gateway called no operation with rules.
     #[default]
     Nothing,
-    /// An operation was called with a message that has these violations.
+    /// The gateway called an operation with a message that has these violations.
     Called(Violations),
 }
 
@@ -51,7 +51,7 @@ impl Core {
         Ok(Response::new(R::default()))
     }
 
-    /// Clients of this core for a gateway.
+    /// Returns a gateway's clients for this core.
     pub(crate) fn clients(&self) -> Clients {
         let core = Arc::new(self.clone());
         Clients {
@@ -72,7 +72,7 @@ impl Core {
     }
 }
 
-/// Implements operations that check their message, or do nothing, and return nothing.
+/// Implements operations that return an empty response. `checked` operations check their message first.
 macro_rules! operations {
     ($($service:ident { $($method:ident($request:ident) -> $response:ident $check:ident;)* $(+ $item:item)* })*) => {
         $(#[async_trait]

@@ -1,4 +1,4 @@
-//! JSON and query strings, through the gateway's own router.
+//! JSON and query strings, through the gateway's router.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -17,7 +17,7 @@ use tower::ServiceExt as _;
 
 use crate::core::{Core, Seen, Violations, violations_of};
 
-/// A gateway in front of a core that checks.
+/// A gateway in front of a core that only checks requests.
 struct Gateway {
     runtime: Runtime,
     router: Router,
@@ -25,7 +25,7 @@ struct Gateway {
     bearer: String,
 }
 
-/// The response to the partner, and the outcome in the core.
+/// The response to the partner, and what the core saw.
 struct Outcome {
     status: StatusCode,
     json: Value,
@@ -58,7 +58,7 @@ impl Gateway {
             let (parts, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
             (parts.status, body.collect().await.unwrap().to_bytes())
         });
-        let json = serde_json::from_slice(&body).expect("a response is JSON");
+        let json = serde_json::from_slice(&body).expect("the response is not JSON");
         Some(Outcome { status, json, seen: self.core.take() })
     }
 }
@@ -67,11 +67,11 @@ fn call(method: &str, path: &str, body: Vec<u8>) -> Option<Outcome> {
     GATEWAY.with_borrow_mut(|gateway| gateway.get_or_insert_with(Gateway::new).call(method, path, body))
 }
 
-/// The violations that a 422 shows, sorted.
+/// Returns the violations in a 422 response, sorted.
 fn shown(json: &Value) -> Violations {
-    let errors = json["errors"].as_object().expect("a 422 has errors");
+    let errors = json["errors"].as_object().expect("the 422 response has no errors");
     let each = errors.iter().flat_map(|(path, messages)| {
-        let messages = messages.as_array().expect("messages are a list");
+        let messages = messages.as_array().expect("the messages are not a list");
         assert!(!messages.is_empty(), "{path} has no message");
         messages.iter().map(move |message| (path.clone(), message.as_str().unwrap().to_owned()))
     });
@@ -80,29 +80,29 @@ fn shown(json: &Value) -> Violations {
     violations
 }
 
-/// The gateway rejects exactly what the core rejects, if it called the core.
+/// Checks that the gateway rejects exactly what the core rejects, if it called the core.
 fn agree(outcome: &Outcome) {
     let Outcome { status, json, seen } = outcome;
     match (status.as_u16(), seen) {
         (422, Seen::Called(found)) => {
             let mut found = found.clone();
-            assert!(!found.is_empty(), "the core found nothing, and the gateway refused: {json}");
+            assert!(!found.is_empty(), "the gateway rejected a valid message: {json}");
             found.sort();
             found.dedup();
             let mut shown = shown(json);
             shown.dedup();
             assert_eq!(shown, found);
         }
-        // JSON that no message can express.
+        // The gateway rejects JSON that no message can express.
         (422, Seen::Nothing) => assert!(!shown(json).is_empty()),
-        (200 | 201 | 207, Seen::Called(found)) => assert!(found.is_empty(), "{found:?} passed the gateway"),
-        // Unknown paths, and IDs that no record can have.
+        (200 | 201 | 207, Seen::Called(found)) => assert!(found.is_empty(), "the gateway accepted {found:?}"),
+        // The gateway answers unknown paths and impossible IDs itself.
         (404, _) | (200, Seen::Nothing) => {}
         other => panic!("{other:?}: {json}"),
     }
 }
 
-/// The first byte chooses the route. From 128 on, the rest is an encoded affiliate to send as JSON.
+/// Sends JSON. The first byte selects the route. From 128 on, the rest is an encoded affiliate to send as JSON.
 pub fn json(data: &[u8]) {
     let Some((choice, body)) = data.split_first() else { return };
     if *choice >= 128 {
@@ -115,7 +115,7 @@ pub fn json(data: &[u8]) {
     }
 }
 
-/// Sends an affiliate as JSON. The gateway must report exactly the violations of the core.
+/// Sends an affiliate as JSON, and checks that the gateway reports exactly the core's violations.
 fn encoded(body: &[u8]) {
     let Ok(affiliate) = AffiliateInput::decode(body) else { return };
     let mut object = Map::new();
@@ -132,7 +132,7 @@ fn encoded(body: &[u8]) {
     assert_eq!(refused, expected);
 }
 
-/// The first byte chooses the list. The rest is its query string.
+/// Sends a query string. The first byte selects the list, and the rest is the query string.
 pub fn query(data: &[u8]) {
     let Some((choice, query)) = data.split_first() else { return };
     let Ok(query) = std::str::from_utf8(query) else { return };

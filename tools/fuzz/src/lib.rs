@@ -1,6 +1,6 @@
 //! The fuzz targets. A target panics if a property does not hold.
 //!
-//! `tools/fuzz/run` runs them under libFuzzer, which limits time and memory. The test `replay` runs them without it.
+//! `tools/fuzz/run` runs the targets with libFuzzer, which limits time and memory. The test `replay` runs them without libFuzzer.
 
 mod core;
 mod gateway;
@@ -13,7 +13,7 @@ pub use messages::protobuf;
 pub use tables::{csv, xlsx};
 pub use tokens::token;
 
-/// A target and its name.
+/// The name of a target, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.

@@ -1,29 +1,29 @@
-//! Encoded messages of every request.
+//! Encoded request messages.
 
 use compliance_api::{rules, v1, wire};
 use prost::Message;
 
 /// Measures, decodes and checks a message.
 ///
-/// The measure and the decoder accept the same messages, except messages with too much memory or too many elements.
+/// `measure` and the decoder accept the same messages, except messages that need too much memory or have too many elements.
 fn request<M: Message + Default + rules::Check>(operation: &str, bytes: &[u8]) {
     const LIMIT: usize = 64 << 20;
-    let operation = wire::Operation::at(&format!("/compliance.v1.{operation}")).expect("an operation");
+    let operation = wire::Operation::at(&format!("/compliance.v1.{operation}")).expect("unknown operation");
     let decoded = M::decode(bytes);
     match (&decoded, wire::measure(operation.request, bytes, LIMIT)) {
         (Ok(_), Err(error)) if error.message.contains("must be a valid message") => {
-            panic!("decoded, and measured as malformed");
+            panic!("`measure` rejects a message that decodes");
         }
-        (Err(error), Ok(_)) => panic!("measured, and not decoded: {error}"),
+        (Err(error), Ok(_)) => panic!("`measure` accepts a message that does not decode: {error}"),
         _ => {}
     }
     let Ok(message) = decoded else { return };
     let violations = rules::check(&message).len();
-    let again = M::decode(&message.encode_to_vec()[..]).expect("a message is decoded as it was encoded");
+    let again = M::decode(&message.encode_to_vec()[..]).expect("an encoded message does not decode");
     assert_eq!(rules::check(&again).len(), violations);
 }
 
-/// The first byte chooses the request.
+/// Checks an encoded message. The first byte selects the request.
 pub fn protobuf(data: &[u8]) {
     let Some((choice, bytes)) = data.split_first() else { return };
     match choice % 16 {

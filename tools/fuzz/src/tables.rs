@@ -1,4 +1,4 @@
-//! Files of affiliates: CSV, and workbooks or their sheets.
+//! Affiliate files: CSV, workbooks, and sheets of workbooks.
 
 use std::{
     io::{Cursor, Write as _},
@@ -14,7 +14,7 @@ use compliance_api::{
 use spreadsheets::{AffiliateRow, Empty, Options, Table};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-/// The parts of a workbook around its sheet.
+/// The parts of a workbook other than its sheet.
 const PARTS: [(&str, &str); 4] = [
     (
         "_rels/.rels",
@@ -31,7 +31,7 @@ const PARTS: [(&str, &str); 4] = [
     ),
 ];
 
-/// The valid affiliates in a file. `None` if the file is unreadable.
+/// Returns the valid affiliates in a file, or `None` if the file is unreadable.
 fn read(bytes: Vec<u8>) -> Option<Vec<AffiliateInput>> {
     let options = Options { empty: Empty::Absent, required: AffiliateRow::REQUIRED, ..Options::default() };
     let mut table = Table::<AffiliateRow>::open(Cursor::new(bytes), options).ok()?;
@@ -50,7 +50,7 @@ fn read(bytes: Vec<u8>) -> Option<Vec<AffiliateInput>> {
     Some(affiliates)
 }
 
-/// Every valid row obeys the rules of the service, and reads as it was written.
+/// Reads CSV. Every valid row obeys the service's rules, and survives writing and reading.
 pub fn csv(data: &[u8]) {
     let Some(affiliates) = read(data.to_vec()) else { return };
     let names = AffiliateInput::names();
@@ -64,10 +64,10 @@ pub fn csv(data: &[u8]) {
         writer.write_record(None::<&[u8]>).unwrap();
     }
     let written = writer.into_inner().unwrap();
-    assert_eq!(read(written).expect("a written file is read"), affiliates);
+    assert_eq!(read(written).expect("a written file is unreadable"), affiliates);
 }
 
-/// Every valid row of a workbook obeys the rules. Bytes that are not an archive are the sheet of one.
+/// Reads a workbook, or a sheet without its archive. Every valid row obeys the service's rules.
 pub fn xlsx(data: &[u8]) {
     if data.starts_with(b"PK") {
         read(data.to_vec());

@@ -1,4 +1,4 @@
-//! Tokens: any text, and any header and claims with a valid signature.
+//! Tokens: arbitrary text, and arbitrary headers and claims with a valid signature.
 
 use std::cell::OnceCell;
 
@@ -42,12 +42,12 @@ fn verify(header: &[u8]) -> Result<i64, TokenError> {
     })
 }
 
-/// The first byte chooses between a raw header value, and a header and claims to sign, divided by a zero byte.
+/// Verifies a token. The first byte selects a raw header value, or a header and claims to sign, separated by a zero byte.
 pub fn token(data: &[u8]) {
     let Some((choice, text)) = data.split_first() else { return };
     if choice % 2 == 0 {
         // A valid signature cannot occur by chance.
-        assert!(verify(text).is_err(), "a text without a signature was accepted");
+        assert!(verify(text).is_err(), "accepted a token without a signature");
         return;
     }
     let mut parts = text.splitn(2, |byte| *byte == 0);
@@ -56,8 +56,8 @@ pub fn token(data: &[u8]) {
     let key = EncodingKey::from_secret(&SECRET);
     let signature = jsonwebtoken::crypto::sign(message.as_bytes(), &key, Algorithm::HS256).unwrap();
     if let Ok(company) = verify(format!("Bearer {message}.{signature}").as_bytes()) {
-        let header: Header = serde_json::from_slice(header).expect("the header of an accepted token");
-        let claims: Claims = serde_json::from_slice(claims).expect("the claims of an accepted token");
+        let header: Header = serde_json::from_slice(header).expect("an accepted token has an invalid header");
+        let claims: Claims = serde_json::from_slice(claims).expect("an accepted token has invalid claims");
         assert_eq!(header.alg, "HS256");
         assert!(header.crit.is_none() && header.b64 != Some(false), "{header:?}");
         assert_eq!(claims.company_id, company);

@@ -1,15 +1,15 @@
-//! Runs the targets without libFuzzer, over the corpus and random changes of it.
+//! Runs the targets without libFuzzer, on the corpus and random variations of it.
 
 use std::{env, fs, path::Path};
 
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng, seq::IndexedRandom as _};
 
-/// Number of changes for each target, unless `COMPLIANCE_FUZZ_CHANGES` is set.
+/// Number of variations per target, unless `COMPLIANCE_FUZZ_CHANGES` is set.
 const CHANGES: u64 = 20_000;
 
 fn replay(name: &str) {
     let (_, target) = compliance_fuzz::TARGETS.into_iter().find(|(target, _)| *target == name).unwrap();
-    let changes = env::var("COMPLIANCE_FUZZ_CHANGES").map_or(CHANGES, |count| count.parse().expect("a number"));
+    let changes = env::var("COMPLIANCE_FUZZ_CHANGES").map_or(CHANGES, |count| count.parse().expect("not a number"));
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
     let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut seeds: Vec<Vec<u8>> = entries.map(|entry| fs::read(entry.unwrap().path()).unwrap()).collect();
@@ -24,10 +24,10 @@ fn replay(name: &str) {
         }
         target(&bytes);
     }
-    println!("{name}: {} files and {changes} changes", seeds.len());
+    println!("{name}: {} files and {changes} variations", seeds.len());
 }
 
-/// Changes bytes at one place.
+/// Changes the bytes at one position.
 fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut StdRng) {
     let at = random.random_range(0..=bytes.len());
     let end = random.random_range(at..=bytes.len().min(at + 16));
@@ -46,42 +46,41 @@ fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut StdRng) {
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn json() {
+fn json_target_survives_mutated_corpus() {
     replay("json");
 }
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn query() {
+fn query_target_survives_mutated_corpus() {
     replay("query");
 }
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn token() {
+fn token_target_survives_mutated_corpus() {
     replay("token");
 }
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn csv() {
+fn csv_target_survives_mutated_corpus() {
     replay("csv");
 }
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn xlsx() {
+fn xlsx_target_survives_mutated_corpus() {
     replay("xlsx");
 }
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn protobuf() {
+fn protobuf_target_survives_mutated_corpus() {
     replay("protobuf");
 }
 
-/// Every target has a test.
 #[test]
-fn every_target_is_replayed() {
+fn every_fuzz_target_has_a_replay_test() {
     assert_eq!(compliance_fuzz::TARGETS.map(|(name, _)| name), ["json", "query", "token", "csv", "xlsx", "protobuf"]);
 }

@@ -1,6 +1,6 @@
-//! Checks responses, so that a fast wrong response does not count.
+//! Checks responses, so that fast wrong responses do not count.
 //!
-//! Every response must have the right status and beginning. One in `EVERY` is read and checked in full.
+//! Every response must have the right status and prefix. One response in `EVERY` is checked in full.
 
 use anyhow::{Context as _, ensure};
 use bytes::Bytes;
@@ -15,22 +15,22 @@ use serde_json::Value;
 
 use crate::workload::{LoadRequest, Universe};
 
-/// One response in this many is checked in full, including the first of each worker.
+/// One response in this many is checked in full, including each worker's first response.
 const EVERY: u64 = 64;
 
-/// Whether the response with this number is checked in full.
+/// Returns whether to check the response with this number in full.
 pub fn is_sampled(number: u64) -> bool {
     number.is_multiple_of(EVERY)
 }
 
-/// The content of a response, in either layer.
+/// The content of a response from either layer.
 #[derive(Debug, Default)]
 pub(crate) struct Content {
     /// IDs of the records.
     pub(crate) ids: Vec<i64>,
     /// Company of the first affiliate.
     pub(crate) company: i64,
-    /// Position of a page, and the total of its list.
+    /// Pagination metadata of a page.
     pub(crate) meta: PageMeta,
     /// Number of saved items.
     saved: u64,
@@ -46,22 +46,22 @@ pub fn rest(request: &LoadRequest, universe: &Universe, status: u16, body: &[u8]
         LoadRequest::Create(_) | LoadRequest::Update { .. } => "{\"code\":\"1020\"",
         _ => "{\"code\":\"1026\"",
     };
-    ensure!(body.starts_with(start.as_bytes()), "the response has another beginning: {}", shown(body));
+    ensure!(body.starts_with(start.as_bytes()), "the response does not begin with {start}: {}", shown(body));
     if whole {
         let checked = read_rest(request, body).and_then(|content| content.check(request, universe));
-        checked.with_context(|| format!("a wrong response: {}", shown(body)))?;
+        checked.with_context(|| format!("wrong response: {}", shown(body)))?;
     }
     Ok(())
 }
 
-/// Checks the messages of a gRPC response whose status reports success; `whole` checks them in full.
+/// Checks the messages of a successful gRPC response; `whole` checks them in full.
 ///
-/// Only a write's message says whether its items were saved, so writes are always checked in full.
+/// Writes are always checked in full, because only the message says whether the items were saved.
 pub(crate) fn grpc(request: &LoadRequest, universe: &Universe, messages: &[Bytes], whole: bool) -> anyhow::Result<()> {
     ensure!(!messages.is_empty(), "the response has no message");
     if whole || request.is_write() {
         let checked = read_grpc(request, messages).and_then(|content| content.check(request, universe));
-        checked.context("a wrong response")?;
+        checked.context("wrong response")?;
     }
     Ok(())
 }
@@ -151,17 +151,17 @@ impl Content {
     fn check(&self, request: &LoadRequest, universe: &Universe) -> anyhow::Result<()> {
         match request {
             LoadRequest::GetAffiliate(id) => {
-                ensure!(self.ids == [*id], "the affiliate is not {id}");
-                ensure!(self.company == universe.company, "the affiliate is of another company");
+                ensure!(self.ids == [*id], "the response has another affiliate than {id}");
+                ensure!(self.company == universe.company, "the affiliate belongs to another company");
             }
             LoadRequest::ListAffiliates => {
                 let (count, least) = (self.ids.len(), universe.affiliates.len());
                 ensure!(count >= least, "the list has {count} affiliates, but there are at least {least}");
-                ensure!(self.ids.is_sorted(), "the affiliates do not ascend");
+                ensure!(self.ids.is_sorted(), "the affiliates are not sorted by ascending ID");
             }
             LoadRequest::ListUrls { page, per_page } => self.check_page(*page, *per_page, universe.urls)?,
             LoadRequest::ListCases { page, per_page } => self.check_page(*page, *per_page, universe.cases)?,
-            _ => ensure!(self.saved == request.items(), "{} of {} items were saved", self.saved, request.items()),
+            _ => ensure!(self.saved == request.items(), "only {} of {} items were saved", self.saved, request.items()),
         }
         Ok(())
     }
@@ -170,16 +170,16 @@ impl Content {
     fn check_page(&self, page: u64, per_page: u64, least: u64) -> anyhow::Result<()> {
         let (meta, total) = (&self.meta, self.meta.total as u64);
         ensure!(total >= least, "the total is {total}, but there are at least {least}");
-        ensure!(meta.current_page as u64 == page && meta.per_page as u64 == per_page, "the response is another page");
-        ensure!(meta.last_page as u64 == total.div_ceil(per_page).max(1), "the last page is wrong");
+        ensure!(meta.current_page as u64 == page && meta.per_page as u64 == per_page, "the response has another page");
+        ensure!(meta.last_page as u64 == total.div_ceil(per_page).max(1), "`last_page` is wrong");
         let expected = total.saturating_sub((page - 1) * per_page).min(per_page);
         ensure!(self.ids.len() as u64 == expected, "the page has {} records of {total}", self.ids.len());
-        ensure!(self.ids.is_sorted_by(|one, next| one > next), "the records do not descend");
+        ensure!(self.ids.is_sorted_by(|one, next| one > next), "the records are not sorted by descending ID");
         Ok(())
     }
 }
 
-/// The beginning of a body, for error messages.
+/// Returns the beginning of a body, for error messages.
 fn shown(body: &[u8]) -> String {
     String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned()
 }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn record_must_be_the_requested_one() {
+    fn check_rejects_wrong_records() {
         let body = |id: &str, company: i64| format!(r#"{{"code":"1026","data":{{"id":{id},"client_id":{company}}}}}"#);
         let read = LoadRequest::GetAffiliate(7);
         assert!(is_right(&read, 200, &body("7", 1)) && !is_right(&read, 200, &body("\"7\"", 1)));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn page_must_be_consistent() {
+    fn check_rejects_inconsistent_pages() {
         let body = |data: &str, total: i64| {
             format!(
                 r#"{{"code":"1026","data":{data},"meta":{{"total":{total},"per_page":2,"current_page":2,"last_page":2}}}}"#
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn list_must_have_every_affiliate() {
+    fn check_rejects_incomplete_lists() {
         let list = |ids: &str| format!(r#"{{"code":"1026","data":[{ids}]}}"#);
         assert!(is_right(&LoadRequest::ListAffiliates, 200, &list(r#"{"id":3},{"id":7}"#)));
         assert!(!is_right(&LoadRequest::ListAffiliates, 200, &list(r#"{"id":3}"#)));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn every_item_of_a_batch_must_be_saved() {
+    fn check_rejects_batches_with_unsaved_items() {
         let add = LoadRequest::AddUrls(vec![String::new(), String::new()]);
         assert!(is_right(&add, 201, r#"[{"code":"1020"},{"code":"1020"}]"#));
         assert!(!is_right(&add, 201, r#"[{"code":"1020"},{"code":"1023"}]"#));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn grpc_message_must_be_the_requested_one() {
+    fn check_rejects_wrong_grpc_messages() {
         let is_right = |request: &LoadRequest, message: Vec<u8>, whole| {
             super::grpc(request, &universe(), &[Bytes::from(message)], whole).is_ok()
         };

@@ -1,4 +1,4 @@
-//! A client of either layer: HTTP/1.1 for REST, and HTTP/2 for gRPC.
+//! A client for either layer: HTTP/1.1 for REST, and HTTP/2 for gRPC.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use crate::{
     workload::{LoadRequest, Universe},
 };
 
-/// Flag and length of a gRPC message.
+/// Size of a gRPC message's prefix (flag and length), in bytes.
 const PREFIX: usize = 5;
-/// Windows of HTTP/2, in bytes.
+/// HTTP/2 windows, in bytes.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 8 << 20;
 
@@ -42,28 +42,28 @@ enum Sender {
     Http2(http2::SendRequest<Full<Bytes>>),
 }
 
-/// A connection to one layer. Dropping it ends the request in flight.
+/// A connection to one layer. Dropping it cancels the request in flight.
 #[derive(Debug)]
 pub struct Connection {
     target: Target,
     layer: Layer,
     sender: Sender,
-    /// Moves bytes between the connection and its senders.
+    /// The task that drives the connection.
     driver: Arc<AbortOnDropHandle<()>>,
 }
 
-/// A whole response.
+/// A complete response.
 #[derive(Debug)]
 pub struct Response {
-    /// Status over HTTP.
+    /// The HTTP status.
     pub status: StatusCode,
-    /// Body, or the gRPC messages with their prefixes.
+    /// The body, or the gRPC messages with their prefixes.
     pub body: Bytes,
-    /// Trailers, or the headers of a response without trailers.
+    /// The trailers, or the headers of a response without trailers.
     trailers: HeaderMap,
 }
 
-/// The headers of a caller.
+/// Returns the request headers for a token.
 pub fn headers(layer: Layer, token: Option<&str>) -> anyhow::Result<HeaderMap> {
     let mut headers = HeaderMap::new();
     if let Some(token) = token {
@@ -86,7 +86,7 @@ impl Connection {
             }
             Layer::Grpc => {
                 let (sender, driver) = http2::Builder::new(TokioExecutor::new())
-                    // So large that no response waits for them.
+                    // Large enough that no response waits for a window update.
                     .initial_stream_window_size(STREAM_WINDOW)
                     .initial_connection_window_size(CONNECTION_WINDOW)
                     .handshake(stream)
@@ -97,14 +97,14 @@ impl Connection {
         Ok(Self { target: target.clone(), layer, sender, driver: Arc::new(AbortOnDropHandle::new(driver)) })
     }
 
-    /// Returns a handle of the same HTTP/2 connection, or `None` over HTTP/1.1.
+    /// Returns another handle to an HTTP/2 connection, or `None` for HTTP/1.1.
     pub fn share(&self) -> Option<Self> {
         let Sender::Http2(sender) = &self.sender else { return None };
         let (target, driver) = (self.target.clone(), Arc::clone(&self.driver));
         Some(Self { target, layer: self.layer, sender: Sender::Http2(sender.clone()), driver })
     }
 
-    /// Sends a request, and checks the response; `whole` checks it in full.
+    /// Sends a request and checks the response; `whole` checks it in full.
     pub async fn call(
         &mut self,
         headers: &HeaderMap,
@@ -119,7 +119,7 @@ impl Connection {
         }
     }
 
-    /// Sends a read, and returns the content of the response.
+    /// Sends a read, and returns the response's content.
     pub(crate) async fn read(&mut self, headers: &HeaderMap, request: &LoadRequest) -> anyhow::Result<Content> {
         let response = self.ask(headers, request).await?;
         match self.layer {
@@ -131,7 +131,7 @@ impl Connection {
         }
     }
 
-    /// Sends a request in the form of the layer.
+    /// Sends a request in the layer's format.
     pub async fn ask(&mut self, headers: &HeaderMap, request: &LoadRequest) -> anyhow::Result<Response> {
         match self.layer {
             Layer::Rest => {
@@ -145,7 +145,7 @@ impl Connection {
         }
     }
 
-    /// Sends a request and reads the whole response, over a new connection if the service has closed this one.
+    /// Sends a request and reads the response. Reconnects first if the service has closed the connection.
     pub async fn send(
         &mut self,
         method: &str,
@@ -179,15 +179,15 @@ impl Connection {
             Sender::Http1(sender) => sender.send_request(request).await,
             Sender::Http2(sender) => sender.send_request(request).await,
         };
-        let (head, body) = response.context("there is no response")?.into_parts();
-        let body = body.collect().await.context("the response is cut off")?;
+        let (head, body) = response.context("no response")?.into_parts();
+        let body = body.collect().await.context("the response is truncated")?;
         let trailers = body.trailers().cloned().unwrap_or(head.headers);
         Ok(Response { status: head.status, body: body.to_bytes(), trailers })
     }
 }
 
 impl Response {
-    /// The messages of a gRPC response. Fails unless its status reports success.
+    /// Returns the messages of a gRPC response, or its error status.
     fn messages(&self) -> anyhow::Result<Vec<Bytes>> {
         ensure!(self.status == StatusCode::OK, "HTTP status {}", self.status);
         let status = Status::from_header_map(&self.trailers).context("the call ended without a gRPC status")?;
@@ -195,9 +195,9 @@ impl Response {
         ensure!(code == Code::Ok, "gRPC status {} ({code:?}): {}", code as i32, status.message());
         let (mut rest, mut messages) = (self.body.clone(), Vec::new());
         while !rest.is_empty() {
-            ensure!(rest.len() >= PREFIX && rest.get_u8() == 0, "a message is cut off or compressed");
+            ensure!(rest.len() >= PREFIX && rest.get_u8() == 0, "a message is truncated or compressed");
             let length = rest.get_u32() as usize;
-            ensure!(rest.len() >= length, "the last message is incomplete");
+            ensure!(rest.len() >= length, "the last message is truncated");
             messages.push(rest.split_to(length));
         }
         Ok(messages)
@@ -217,7 +217,7 @@ mod tests {
     use crate::target::Target;
 
     #[test]
-    fn grpc_messages_are_split_by_their_prefixes() {
+    fn grpc_body_splits_into_messages() {
         let response = |status: &'static str, body: &'static [u8]| {
             let trailers = HeaderMap::from_iter([("grpc-status".parse().unwrap(), status.parse().unwrap())]);
             Response { status: StatusCode::OK, body: Bytes::from_static(body), trailers }.messages()
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_closed_connection_is_replaced() {
+    async fn closed_connection_is_replaced() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let target = Target::local(listener.local_addr().unwrap());
         tokio::spawn(async move {

@@ -1,5 +1,5 @@
-//! Clients, requests and checks that put load on either layer of the service.
-#![allow(clippy::disallowed_methods, reason = "tasks end with the load")]
+//! Clients, requests and checks to load-test either layer of the service.
+#![allow(clippy::disallowed_methods, reason = "spawned tasks end with the load")]
 
 pub mod check;
 pub mod client;

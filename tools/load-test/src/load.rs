@@ -1,4 +1,4 @@
-//! A load, and the workers that make its requests.
+//! A load, and the workers that send its requests.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::{
 /// Calls in flight on one HTTP/2 connection.
 const CALLS_PER_CONNECTION: u32 = 16;
 
-/// Makes the requests of a scenario, one company after another.
+/// Sends the requests of a scenario, alternating between companies.
 pub struct LoadWorker {
     connection: Connection,
-    /// Shared, because a copy for each worker would not fit in the processor's caches.
+    /// Shared, because copies for each worker would not fit in the CPU caches.
     headers: Arc<[HeaderMap]>,
     plan: Plan,
     companies: Arc<[Universe]>,
@@ -27,21 +27,21 @@ pub struct LoadWorker {
     number: u64,
 }
 
-/// A scenario on the records of some companies.
+/// A scenario for the records of some companies.
 #[derive(Clone, Copy, Debug)]
 pub struct Load<'a> {
     /// The kind of requests.
     pub scenario: Scenario,
-    /// Items of a batch.
+    /// Number of items per batch.
     pub batch: u64,
-    /// Records of each company.
+    /// The records of each company.
     pub companies: &'a [Universe],
-    /// Requests in flight.
+    /// Number of requests in flight.
     pub connections: u32,
 }
 
 impl Load<'_> {
-    /// Opens the workers. `tokens` has a token for each company, in the order of `companies`.
+    /// Connects the workers. `tokens` has a token for each company, in the order of `companies`.
     pub async fn workers(
         self,
         layer: Layer,

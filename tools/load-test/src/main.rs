@@ -1,4 +1,4 @@
-//! Puts a mix of reads and writes on one layer of a running service, and prints its latencies and errors.
+//! Load-tests one layer of a running service, and prints its latencies and errors.
 
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode, time::Duration};
 
@@ -17,12 +17,12 @@ use nix::sys::{
 };
 use serde::Serialize;
 
-/// From this fraction of a processor on, the single thread of the generator limits the rate.
+/// CPU use from which the generator's single thread limits the rate, as a fraction of a processor.
 const FULL: f64 = 0.9;
 
 const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
 
-/// Put load on the Affiliate Compliance Service. The status is 1 if a response was wrong or missing.
+/// Load-test the Affiliate Compliance Service. The exit status is 1 if a response was wrong or missing.
 #[derive(Debug, Parser)]
 #[command(name = "load-test", version)]
 struct Args {
@@ -32,13 +32,13 @@ struct Args {
     /// URL of the running service [default: `http://127.0.0.1:8080` for REST, `http://127.0.0.1:50051` for gRPC].
     #[arg(long, value_name = "URL")]
     target: Option<String>,
-    /// PEM file with the authorities to trust, for an `https` target [default: the system's authorities].
+    /// PEM file with the CA certificates to trust, for an `https` target [default: the system's].
     #[arg(long, value_name = "FILE", requires = "target")]
     ca: Option<PathBuf>,
     /// Allow a target on another machine.
     #[arg(long)]
     allow_remote: bool,
-    /// Tokens, one per company, separated by commas. Requests spread evenly over the companies.
+    /// Tokens, one per company, separated by commas. The load is spread evenly across companies.
     #[arg(
         long,
         env = "COMPLIANCE_TOKEN",
@@ -48,22 +48,22 @@ struct Args {
         required = true
     )]
     token: Vec<String>,
-    /// Kinds of requests to make.
+    /// Kinds of requests to send.
     #[arg(long, value_enum, default_value_t = Scenario::Mixed)]
     scenario: Scenario,
     /// Number of requests in flight. Over REST, each has its own connection.
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
-    /// Maximum requests per second over all connections [default: as many as possible].
+    /// Maximum requests per second across all connections [default: as many as possible].
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..))]
     rate: Option<u32>,
     /// Duration of the measurement, in seconds.
     #[arg(long, default_value_t = 10, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     duration: u64,
-    /// Seconds of load before the measurement. Their latencies do not count.
+    /// Duration of the load before the measurement, in seconds.
     #[arg(long, default_value_t = 2, value_name = "S", value_parser = clap::value_parser!(u64).range(0..=600))]
     warm_up: u64,
-    /// Items in a batch, for scenarios that write batches.
+    /// Number of items per batch, for scenarios that write batches.
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     batch: u64,
     /// Also write the result to a file, as JSON.
@@ -75,17 +75,17 @@ struct Args {
 #[derive(Debug, Serialize)]
 struct Outcome {
     seconds: f64,
-    /// Correct responses.
+    /// Number of correct responses.
     requests: u64,
     requests_per_second: f64,
-    /// Percentiles, by name.
+    /// Percentiles by name.
     latency_ms: BTreeMap<&'static str, f64>,
-    /// Processor use of the generator, as a fraction of one processor.
+    /// CPU use of the generator, as a fraction of a processor.
     generator: f64,
     errors: BTreeMap<String, u64>,
 }
 
-// More threads would take processor time from a service on the same machine.
+// More threads would take CPU time from a service on the same machine.
 #[tokio::main(worker_threads = 1)]
 async fn main() -> ExitCode {
     match run(&Args::parse()).await {
@@ -151,14 +151,14 @@ impl Outcome {
         lines.extend(self.errors.iter().map(|(message, number)| format!("{number:>8} x {message}")));
         if self.errors.keys().any(|message| message.contains("429") || message.contains("ResourceExhausted")) {
             lines.push(
-                "A limit refused requests: start the service with --rate-limit off, and use more companies".to_owned(),
+                "Requests exceeded a limit: start the service with --rate-limit off, and use more companies".to_owned(),
             );
         }
         lines.join("\n") + "\n"
     }
 }
 
-/// Processor time that this process has used so far.
+/// Returns the CPU time that this process has used, in seconds.
 fn processor_seconds() -> f64 {
     let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     getrusage(UsageWho::RUSAGE_SELF).map_or(0.0, |usage| seconds(usage.user_time()) + seconds(usage.system_time()))
@@ -169,7 +169,7 @@ mod tests {
     use super::{Outcome, PERCENTILES};
 
     #[test]
-    fn text_names_errors_and_a_busy_generator() {
+    fn report_shows_errors_and_busy_generator() {
         let outcome = |generator, errors: &[(&str, u64)]| {
             let errors = errors.iter().map(|(message, number)| ((*message).to_owned(), *number)).collect();
             let latency_ms = PERCENTILES.map(|(name, part)| (name, part * 10.0)).into();

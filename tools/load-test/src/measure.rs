@@ -1,4 +1,4 @@
-//! Measures the latencies of workers for some seconds. The loop is lean, since it shares the machine with the service.
+//! Measures the latencies of workers. The loop is lean, because it shares the machine with the service.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,46 +9,46 @@ use tokio::{
     time::{Instant, Interval, interval_at, sleep_until, timeout},
 };
 
-/// Bound of the last responses after the end.
+/// Maximum wait for the last responses after the end.
 const LAST_RESPONSES: Duration = Duration::from_mins(1);
-/// Pause of a worker after an error, so that a service that is down is not flooded.
+/// A worker's pause after an error, to avoid flooding a failed service.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Different error messages that are kept.
+/// Maximum number of distinct error messages to keep.
 const MESSAGES: usize = 20;
 /// Counts errors beyond [`MESSAGES`].
 const OTHERS: &str = "other errors";
 
-/// Makes requests one by one, and checks the responses.
+/// Sends requests one by one, and checks the responses.
 pub trait Worker: Send + 'static {
-    /// Makes the next request.
+    /// Sends the next request.
     fn once(&mut self) -> impl Future<Output = anyhow::Result<()>> + Send;
 }
 
-/// The responses of all workers within a period, with the readings of a meter.
+/// The responses to all workers within a period, and the readings of a meter.
 #[derive(Debug)]
 pub struct Measured<M> {
     /// Latencies of correct responses, in nanoseconds.
     pub latencies: Histogram<u64>,
-    /// Number of errors, also before the period, by their message.
+    /// Number of errors by message, including errors before the period.
     pub errors: BTreeMap<String, u64>,
-    /// Duration of the period.
+    /// Duration of the period, in seconds.
     pub seconds: f64,
-    /// The readings of the meter at the start and the end.
+    /// The meter's readings at the start and at the end.
     pub meter: [M; 2],
 }
 
 impl<M> Measured<M> {
-    /// Correct responses a second.
+    /// Returns the number of correct responses per second.
     pub fn rate(&self) -> f64 {
         self.latencies.len() as f64 / self.seconds
     }
 
-    /// Latency at this quantile, in milliseconds.
+    /// Returns the latency at this quantile, in milliseconds.
     pub fn milliseconds(&self, quantile: f64) -> f64 {
         self.latencies.value_at_quantile(quantile) as f64 / 1e6
     }
 
-    /// Fails if there was an error, or no response.
+    /// Fails after an error, or without a response.
     pub fn check(&self) -> anyhow::Result<()> {
         if let Some((message, _)) = self.errors.first_key_value() {
             bail!("{} errors, such as: {message}", self.errors.values().sum::<u64>());
@@ -58,9 +58,9 @@ impl<M> Measured<M> {
     }
 }
 
-/// Runs all workers for some seconds after a warm-up that does not count, with at most `rate` requests a second.
+/// Runs all workers for `seconds` after a warm-up, with at most `rate` requests per second.
 ///
-/// With a rate, a latency counts from the time at which the request is due. So a service that falls behind looks slow.
+/// With a rate, latency counts from the time a request is due. So a service that falls behind looks slow.
 pub async fn measure<W: Worker, M>(
     warm_up: Duration,
     workers: Vec<W>,
@@ -115,7 +115,7 @@ async fn work<W: Worker>(
             Some(due) => due.tick().await,
             None => Instant::now(),
         };
-        // A service that falls behind does not prolong the run.
+        // A slow service must not prolong the run.
         if start.max(Instant::now()) >= end {
             return Ok((latencies, errors));
         }
@@ -125,7 +125,7 @@ async fn work<W: Worker>(
             continue;
         }
         let now = Instant::now();
-        // Only responses within the period count, as for the meter.
+        // Like the meter, count only responses within the period.
         if now >= begin && now <= end {
             latencies.saturating_record((now - start).as_nanos() as u64);
         }
@@ -138,7 +138,7 @@ fn tally(errors: &mut BTreeMap<String, u64>, message: String, number: u64) {
     *errors.entry(if is_kept { message } else { OTHERS.to_owned() }).or_default() += number;
 }
 
-/// Nanoseconds, up to a minute, to three digits.
+/// Creates a histogram of nanoseconds, up to a minute, with three significant digits.
 fn histogram() -> anyhow::Result<Histogram<u64>> {
     Histogram::new_with_bounds(1, 60_000_000_000, 3).context("cannot count the latencies")
 }
@@ -155,7 +155,7 @@ mod tests {
 
     use super::{MESSAGES, Worker, measure};
 
-    /// Makes requests of two milliseconds, and counts them. The first ones fail, each with its own message.
+    /// Counts requests of two milliseconds. The first `failures` requests fail with different messages.
     #[derive(Default)]
     struct Nap {
         failures: u64,
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_the_period_counts() {
+    async fn warm_up_is_excluded_from_latencies() {
         let warm_up = Duration::from_millis(200);
         let worker = failing(0);
         let made = Arc::clone(&worker.made);
@@ -191,28 +191,28 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn rate_bounds_the_requests() {
+    async fn rate_limits_requests_per_second() {
         let measured = measure(Duration::ZERO, vec![failing(0), failing(0)], 2.0, Some(100.0), || ()).await.unwrap();
         let requests = measured.latencies.len();
         assert!((190..=201).contains(&requests), "{requests}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn run_ends_when_the_service_falls_behind() {
+    async fn slow_service_does_not_prolong_the_run() {
         let start = tokio::time::Instant::now();
         let measured = measure(Duration::ZERO, vec![failing(0)], 1.0, Some(10_000.0), || ()).await.unwrap();
         assert!(start.elapsed() < Duration::from_secs(2) && measured.milliseconds(1.0) > 100.0, "{measured:?}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn errors_are_counted_by_their_message() {
+    async fn errors_are_counted_by_message() {
         let measured = measure(Duration::ZERO, vec![failing(2), failing(1)], 60.0, None, || ()).await.unwrap();
         assert_eq!(measured.errors, [("error 0".to_owned(), 2), ("error 1".to_owned(), 1)].into());
         assert_eq!(measured.check().unwrap_err().to_string(), "3 errors, such as: error 0");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn few_different_errors_are_kept() {
+    async fn excess_error_messages_are_counted_together() {
         let workers = vec![failing(MESSAGES as u64 + 5)];
         let measured = measure(Duration::ZERO, workers, 60.0, None, || ()).await.unwrap();
         assert_eq!((measured.errors.len(), measured.errors["other errors"]), (MESSAGES + 1, 5));

@@ -1,6 +1,6 @@
-//! Load on both layers of a small service, through the program itself.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![allow(clippy::disallowed_methods, reason = "tasks of tests end with them")]
+//! Runs the load generator against both layers of a small service.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![allow(clippy::disallowed_methods, reason = "spawned tasks end with their test")]
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ const COMPANY: i64 = 1;
 
 /// Runs the program against a service, and returns its output.
 async fn load(layer: &str, target: &str, scenario: &str, more: &[&str]) -> Output {
-    // On a busy machine, one call may take longer than a second.
+    // On a busy machine, a call can take longer than a second.
     for duration in ["1", "10"] {
         let output = load_for(duration, layer, target, scenario, more).await;
         if !String::from_utf8_lossy(&output.stderr).contains("no response arrived") {
@@ -40,7 +40,7 @@ async fn load_for(duration: &str, layer: &str, target: &str, scenario: &str, mor
     output
 }
 
-/// A service whose company has 300 affiliates, and its URL for each layer.
+/// Starts a service with a company of 300 affiliates. Returns its URL for each layer.
 async fn service(options: Options) -> (TestService, [(&'static str, String); 2]) {
     let service = TestService::with(options).await;
     let affiliates = "insert into affiliates (company_id, client_affiliate_id, affiliate_name)
@@ -51,14 +51,14 @@ async fn service(options: Options) -> (TestService, [(&'static str, String); 2])
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rejected_requests_are_errors() {
-    // Finding the records takes three requests.
+async fn rejected_requests_count_as_errors() {
+    // The generator first sends three requests to find the records.
     let (_service, urls) = service(Options { rate_limit: "6/m".parse().unwrap(), ..Options::default() }).await;
     let output = load("rest", &urls[0].1, "list", &[]).await;
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(!output.status.success() && text.contains("x status 429 Too Many Requests instead of 200"), "{text}");
     assert!(text.contains("--rate-limit off"), "{text}");
-    // The other layer has the same limit, so it finds no records.
+    // Both layers share the limit, so the generator cannot find the records over gRPC.
     let output = load("grpc", &urls[1].1, "list", &[]).await;
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && errors.contains("gRPC status 8 (ResourceExhausted): "), "{errors}");
@@ -103,7 +103,7 @@ async fn secured(service: SocketAddr, identity: &IdentityFiles) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn certificates_are_verified() {
+async fn untrusted_certificates_are_rejected() {
     let (service, _) = service(Options::default()).await;
     let folder = DataDir::new();
     fs::create_dir(folder.path()).unwrap();

@@ -1,10 +1,10 @@
-//! The parts of the document that do not belong to a route.
+//! The parts of the document that belong to no route.
 
 use docs_pages::Json;
 
 use crate::pattern;
 
-/// Returns these parts. Its `inline` holds schemas and parameters without a name in the document.
+/// Returns these parts. `inline` has schemas and parameters without a name in the document.
 pub(crate) fn base() -> Json {
     let text = include_str!("base.json").replace("VERSION", env!("CARGO_PKG_VERSION"));
     let mut base = Json::parse(&text);
@@ -12,7 +12,7 @@ pub(crate) fn base() -> Json {
     base
 }
 
-/// Returns a schema or parameter that is written out where it is used.
+/// Returns a schema or parameter to write out in place.
 pub(crate) fn inline(name: &str) -> Option<Json> {
     base().at("inline").get(name).cloned()
 }

@@ -1,4 +1,4 @@
-//! Error responses, made from the contract's error table.
+//! Error responses, generated from the contract's error table.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(crate) const RATE_LIMIT: [&str; 3] = ["X-RateLimit-Limit", "X-RateLimit-Rema
 /// Returns references to headers.
 pub(crate) fn header_references<'a>(headers: impl IntoIterator<Item = &'a str>) -> Json {
     Json::object(headers.into_iter().map(|name| {
-        // A header can have several descriptions.
+        // `ETag` has several descriptions.
         let header = if name.starts_with(ETAG) { ETAG } else { name };
         (header, object! { "$ref": format!("#/components/headers/{name}") })
     }))
@@ -33,9 +33,9 @@ pub(crate) fn reasons() -> impl Iterator<Item = Reason> {
     (1..).map_while(|number| Reason::try_from(number).ok())
 }
 
-/// Returns the reason with a name.
+/// Returns the reason with this name.
 pub(crate) fn reason(name: &str) -> Reason {
-    reasons().find(|reason| format!("{reason:?}") == name).unwrap_or_else(|| panic!("there is no reason {name}"))
+    reasons().find(|reason| format!("{reason:?}") == name).unwrap_or_else(|| panic!("unknown reason {name}"))
 }
 
 /// Groups reasons by status. Each group is one response.
@@ -54,7 +54,7 @@ pub(crate) fn responses(reasons: &[Reason]) -> BTreeMap<StatusCode, Vec<Reason>>
 pub(crate) fn name(status: StatusCode, reasons: &[Reason]) -> String {
     match status {
         StatusCode::UNAUTHORIZED => "Unauthorized".to_owned(),
-        // Operations without a token have fewer reasons, but the same response.
+        // Operations without tokens have fewer reasons, but the same response.
         StatusCode::SERVICE_UNAVAILABLE => "Unavailable".to_owned(),
         _ => reasons.first().map(|reason| format!("{reason:?}")).unwrap_or_default(),
     }
@@ -94,16 +94,16 @@ fn headers(status: StatusCode) -> Json {
         StatusCode::BAD_REQUEST | StatusCode::EXPECTATION_FAILED => (&[REQUEST_ID], false),
         StatusCode::UNAUTHORIZED => (&[REQUEST_ID, IGNORED_PARAMETERS, "WWW-Authenticate"], false),
         StatusCode::TOO_MANY_REQUESTS => (&[REQUEST_ID, IGNORED_PARAMETERS, IGNORED_FIELDS, "Retry-After"], true),
-        // The service rejects an excess connection before it reads from it.
+        // The service rejects excess connections before it reads a request.
         StatusCode::SERVICE_UNAVAILABLE => (&["Retry-After"], true),
-        // The body was not read.
+        // The service does not read the body.
         StatusCode::PAYLOAD_TOO_LARGE => (&[REQUEST_ID, IGNORED_PARAMETERS], true),
         _ => (&[REQUEST_ID, IGNORED_PARAMETERS, IGNORED_FIELDS], true),
     };
     header_references(headers.iter().chain(RATE_LIMIT.iter().filter(|_| is_limited)).copied())
 }
 
-/// Returns an example of the body for a reason.
+/// Returns an example body for a reason.
 fn example(reason: Reason) -> Json {
     let error = sample(reason);
     let body = if reason == Reason::InvalidFields {
@@ -123,7 +123,7 @@ fn example(reason: Reason) -> Json {
     object! { "summary": description::reason(reason), "value": body }
 }
 
-/// Returns an error with a reason, as callers receive it.
+/// Returns an error with this reason, as callers receive it.
 fn sample(reason: Reason) -> Error {
     match reason {
         Reason::TokenMissing => TokenError::Missing.into(),

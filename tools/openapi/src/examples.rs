@@ -1,4 +1,4 @@
-//! The examples of `examples.json`.
+//! The examples in `examples.json`.
 
 use docs_pages::Json;
 
@@ -6,20 +6,20 @@ use crate::{record::column, schema};
 
 /// Returns the examples of an operation's `body`, or of its response with a status.
 ///
-/// Examples of the operation have precedence over examples of the schema. `@Message` is replaced by the record of this name.
+/// The operation's examples take precedence over the schema's. The record with this name replaces `@Message`.
 pub(crate) fn of(operation: &str, of: &str, schema: &str) -> Option<Json> {
     let mut all = all();
     let of_operation = all.at("operations").get(operation).and_then(|examples| examples.get(of)).cloned();
     let found = of_operation.or_else(|| all.at("schemas").get(schema).cloned())?;
-    let mut text = serde_json::to_string(&found).expect("it was parsed from JSON");
+    let mut text = serde_json::to_string(&found).expect("cannot write JSON");
     for (name, record) in all.at("records").entries() {
-        let record = serde_json::to_string(&whole(name, record)).expect("it was parsed from JSON");
+        let record = serde_json::to_string(&whole(name, record)).expect("cannot write JSON");
         text = text.replace(&format!("\"@{name}\""), &record);
     }
     Some(Json::parse(&text.replace("VERSION", env!("CARGO_PKG_VERSION"))))
 }
 
-/// Returns the value of a column in the example of a record.
+/// Returns the value of a column in a record's example.
 pub(crate) fn of_column(name: &str) -> Option<Json> {
     let mut all = all();
     let mut values = all.at("records").entries().iter().flat_map(|(message, record)| {
@@ -34,7 +34,7 @@ fn all() -> Json {
     Json::parse(include_str!("examples.json"))
 }
 
-/// Completes a record: fields without a value become null.
+/// Completes a record with nulls for missing fields.
 fn whole(message: &str, record: &Json) -> Json {
     let written = schema::message(message).fields.iter().filter(|field| field.form != "omitted");
     Json::object(written.map(|field| (field.name, record.get(field.name))))

@@ -1,8 +1,8 @@
-//! What responses to files have in addition to responses to JSON.
+//! Additional properties of responses to files.
 
 use docs_pages::{Json, object};
 
-/// Results of items, which can come from the rows of a file.
+/// Results of items that can come from the rows of a file.
 const RESULTS: [&str; 7] = [
     "AffiliateCreated",
     "AffiliateValid",
@@ -13,7 +13,7 @@ const RESULTS: [&str; 7] = [
     "UrlDuplicate",
 ];
 
-/// Adds the optional properties of responses to files to a schema, by its name.
+/// Adds the optional properties of responses to files to the schema with this name.
 pub(crate) fn with_properties(name: &str, mut schema: Json) -> Json {
     let places = || {
         let place = |description: &str| object! { "type": ["string", "null"], "description": description };

@@ -11,7 +11,7 @@ use crate::{
     schema::{YES_NO, any_of, choice, integer, list_of, message, null, range, reference},
 };
 
-/// Bodies of case work, with their messages.
+/// Case work bodies, with their messages.
 const CASE_WORK: [(&str, &str); 6] = [
     ("CaseOpen", "OpenCaseRequest"),
     ("CaseResolve", "ResolveCaseRequest"),
@@ -21,7 +21,7 @@ const CASE_WORK: [(&str, &str); 6] = [
     ("InfractionInput", "InfractionInput"),
 ];
 
-/// Returns every schema of a body, by name.
+/// Returns the schemas of all bodies, by name.
 pub(crate) fn all() -> Vec<(String, Json)> {
     let mut all = Vec::new();
     for (is_new, name, request) in [
@@ -68,14 +68,14 @@ pub(crate) fn all() -> Vec<(String, Json)> {
     all
 }
 
-/// Properties with the schemas and comments of fields.
+/// Returns properties with the schemas and comments of fields.
 fn properties<'f>(fields: impl IntoIterator<Item = &'f Field>, schema: impl Fn(&Field) -> Json) -> Json {
     Json::object(fields.into_iter().map(|field| (field.name, schema(field).with("description", field.doc))))
 }
 
-/// An object with the fields of a message.
+/// Returns an object with the fields of a message.
 fn body(message: &Message, required: impl Fn(&Field) -> bool, schema: impl Fn(&Field) -> Json) -> Json {
-    // The path has the ID, and a header the etag.
+    // The path has the ID, and a header has the etag.
     let sent = || message.fields.iter().filter(|field| !["id", "etag"].contains(&field.name));
     object! {
         "type": "object",
@@ -84,13 +84,13 @@ fn body(message: &Message, required: impl Fn(&Field) -> bool, schema: impl Fn(&F
     }
 }
 
-/// An object that becomes a message: a new record, or changes.
+/// Returns the JSON form of a message: a new record, or changes.
 fn object_of(name: &str, is_new: bool) -> Json {
     let message = message(name);
     body(message, |field| is_new && is_required(field), value_of).with("description", message.doc)
 }
 
-/// An item that fails alone, so its schema accepts any text and any number.
+/// Returns an item that fails without affecting others. Its schema accepts any text and any number.
 fn item(message: &Message) -> Json {
     let schema = |field: &Field| match field.kind {
         Kind::Text => object! { "type": ["string", "null"] },
@@ -101,9 +101,9 @@ fn item(message: &Message) -> Json {
     object! { "type": "object", "properties": properties(message.fields, schema) }
 }
 
-/// A body with a list, which has the rules of a request's field.
+/// Returns a body with a list that has the rules of a request's field.
 fn list_body(request: &str, field: &str, items: &str) -> Json {
-    let described = message(request).field(field).expect("the request has the field");
+    let described = message(request).field(field).expect("the request lacks the field");
     let list = at_most(list_of(reference(items)).with("minItems", 1), described);
     object! {
         "type": "object",
@@ -112,7 +112,7 @@ fn list_body(request: &str, field: &str, items: &str) -> Json {
     }
 }
 
-/// A roster with its options.
+/// Returns the body of a sync: the list of affiliates, with options.
 fn roster() -> Json {
     let mut body = list_body("BatchSyncAffiliatesRequest", "affiliates", "AffiliateRosterItem");
     let fields = message("BatchSyncAffiliatesRequest").fields;
@@ -130,14 +130,14 @@ fn roster() -> Json {
     body
 }
 
-/// A body with incidents.
+/// Returns a body with incidents.
 fn incidents(request: &str, item: &str) -> Json {
-    let field = message(request).field("incidents").expect("the request has incidents");
+    let field = message(request).field("incidents").expect("the request lacks incidents");
     let list = any_of([at_most(list_of(reference(item)), field), null()]);
     object! { "type": "object", "properties": properties([field], |_| list.clone()) }
 }
 
-/// A new webhook, or changes of a webhook.
+/// Returns a new webhook, or changes to a webhook.
 fn webhook(is_new: bool) -> Json {
     let schema = |field: &Field| match field.kind {
         _ if field.is_list => any_of([at_most(list_of(choice(field.one_of)), field), null()]),
@@ -151,7 +151,7 @@ fn webhook(is_new: bool) -> Json {
     body(message("WebhookInput"), |field| is_new && field.name == "url", schema)
 }
 
-/// A new affiliate, or changes of an affiliate.
+/// Returns a new affiliate, or changes to an affiliate.
 fn affiliate(is_new: bool, is_item: bool) -> Json {
     let is_required = |field: &Field| is_new && field.required;
     let mut body = body(message("AffiliateInput"), is_required, |field| property(field, is_item));
@@ -176,7 +176,7 @@ fn affiliate(is_new: bool, is_item: bool) -> Json {
     body.with("description", description)
 }
 
-/// Whether a field must be sent. The rule of a list of texts applies to its elements.
+/// Returns whether a field must be sent. For a list of texts, `required` applies to its elements.
 pub(crate) fn is_required(field: &Field) -> bool {
     field.required && !field.is_list
 }
@@ -204,7 +204,7 @@ fn value_of(field: &Field) -> Json {
     }
 }
 
-/// A field of an affiliate.
+/// Returns a field of an affiliate.
 fn property(field: &Field, is_item: bool) -> Json {
     match field.kind {
         Kind::Integer(bits) => optional(integer(bits, range(bits, field)), field),
@@ -223,7 +223,7 @@ fn at_most(list: Json, field: &Field) -> Json {
     list.with_some("maxItems", field.max_items)
 }
 
-/// A required text.
+/// Returns a required text.
 pub(crate) fn required_text(rules: &Field) -> Json {
     let least = rules.min_chars.unwrap_or(1);
     most_characters(object! { "type": "string", "minLength": least, "pattern": pattern::not_blank() }, rules)
@@ -233,7 +233,7 @@ fn url_text(rules: &Field, pattern: String) -> Json {
     most_characters(object! { "type": "string", "format": "url", "pattern": pattern }, rules)
 }
 
-/// Allows the empty text and null, which clear a field, unless the field is required.
+/// Unless the field is required, also allows the empty text and null, which clear it.
 fn optional(schema: Json, rules: &Field) -> Json {
     if rules.required { schema } else { any_of([schema, object! { "type": "string", "maxLength": 0 }, null()]) }
 }
@@ -258,7 +258,7 @@ fn optional_text(rules: &Field, is_item: bool) -> Json {
         }
     };
     let text = most_characters(object! { "type": "string", "format": format, "pattern": pattern }, rules);
-    // The empty text does not have the format.
+    // The format excludes the empty text.
     optional(text, rules)
 }
 

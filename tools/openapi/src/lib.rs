@@ -1,10 +1,10 @@
-//! Makes `docs/openapi.json`, the OpenAPI 3.1 document of the interface, and the tables of `docs/reference/`.
+//! Generates `docs/openapi.json`, the OpenAPI 3.1 document of the interface, and the tables in `docs/reference/`.
 //!
-//! The sources are what the service runs: the comments above the handlers, the descriptions and rules of `proto/`, and the error
-//! table. So the documents match the service. `base.json` has what does not belong to a route.
+//! The sources are parts of the service: the comments above the handlers, the descriptions and rules in `proto/`, and the error
+//! table. So the documents match the service. `base.json` has the parts that belong to no route.
 //!
-//! Crates that derive OpenAPI documents need Rust types for all bodies, but this service maps JSON from messages. Crates that
-//! model the format lack required headers and shared parameters. So the document is plain JSON, and linters check its form.
+//! Crates that derive OpenAPI documents need Rust types for all bodies, but this service maps JSON to messages. Crates that
+//! model the format lack required headers and shared parameters. So the document is plain JSON, and linters check it.
 
 mod base;
 mod comment;
@@ -35,7 +35,7 @@ use route::DocumentedRoute;
 ///
 /// # Panics
 ///
-/// If the documentation of a route is incomplete.
+/// Panics if the documentation of a route is incomplete.
 pub fn document() -> String {
     let mut paths: Vec<(&str, Vec<(&str, Json)>)> = Vec::new();
     let mut responses = BTreeMap::new();
@@ -60,5 +60,5 @@ pub fn document() -> String {
         *schema = files::with_properties(name, schema.clone());
     }
     document.entries_mut().retain(|key, _| key != "inline");
-    serde_json::to_string_pretty(&document).expect("it is JSON") + "\n"
+    serde_json::to_string_pretty(&document).expect("cannot write JSON") + "\n"
 }

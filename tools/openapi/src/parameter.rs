@@ -12,7 +12,7 @@ use crate::{
     schema::{choice, message, names_by_id, vocabulary_of_filter, vocabulary_sentence},
 };
 
-/// The ID at the end of a path. `of` says in words what it identifies.
+/// Returns the ID at the end of a path. `of` says in words what the ID identifies.
 pub(crate) fn path_id(of: &str) -> Json {
     object! {
         "name": "id",
@@ -24,7 +24,7 @@ pub(crate) fn path_id(of: &str) -> Json {
     }
 }
 
-/// The texts in a path: the fields of the request with this name.
+/// Returns the text parameters of a path: the fields of the request with this name.
 pub(crate) fn of_path(request: &str) -> impl Iterator<Item = Json> {
     message(request).fields.iter().map(path_text)
 }
@@ -41,10 +41,10 @@ pub(crate) fn path_text(field: &Field) -> Json {
     parameter.with_some("example", examples::of_column(field.name))
 }
 
-/// The query parameters: the fields of the request with this name, or one of its fields.
+/// Returns the query parameters: the fields of the request with this name, or one of its fields.
 pub(crate) fn of_query(request: &str) -> impl Iterator<Item = Json> {
     let (request, only) = request.split_once('.').map_or((request, None), |(request, only)| (request, Some(only)));
-    // The path has the ID of a single record.
+    // A single record's ID is in the path.
     let is_in_path = request.starts_with("Get") || request == "ListWebhookDeliveriesRequest";
     let fields = message(request).fields.iter().filter(move |field| only.is_none_or(|only| field.name == only));
     let fields = fields.filter(|field| !matches!(field.kind, Kind::Message(_)));
@@ -85,20 +85,20 @@ fn query_parameter(field: &Field) -> Json {
         schema.with_some("minimum", field.at_least).with_some("maximum", field.at_most).with_some("default", default);
     let mut description = field.doc.to_owned();
     if let Some(vocabulary) = vocabulary_of_filter(name) {
-        // For pages that offer a choice of names.
+        // The pages at /docs offer these names.
         schema = schema.with("x-vocabulary", names_by_id(vocabulary));
         description += &vocabulary_sentence(vocabulary, true);
     }
     let parameter = object! { "name": name, "in": "query", "required": field.required, "description": description };
-    // An empty parameter is absent.
+    // An empty parameter counts as absent.
     parameter.with_some("allowEmptyValue", (!field.required).then_some(true)).with("schema", schema)
 }
 
-/// The values of a flag or an enum.
+/// Returns the values of a flag or an enum.
 pub(crate) fn choices(field: &Field) -> Option<Vec<String>> {
     Some(match field.kind {
         Kind::Flag if field.may_be_absent => vec!["yes".to_owned(), "no".to_owned()],
-        // An option of a request.
+        // A request option.
         Kind::Flag => vec!["true".to_owned(), "false".to_owned()],
         Kind::Choice(values) => values.iter().map(|(_, name)| (*name).to_owned()).collect(),
         _ => return None,

@@ -62,12 +62,12 @@ fn value(message: &str, field: &Field, column: Option<Column>) -> Json {
     }
 }
 
-/// The result codes of a roster item.
+/// The result codes of a sync item.
 const SYNC_CODES: [&str; 3] = ["1020", "1021", "1023"];
-/// The outcomes of a roster item.
+/// The outcomes of a sync item.
 const SYNC_OUTCOMES: [&str; 4] = ["created", "updated", "unchanged", "refused"];
 
-/// Messages whose integers are numbers of records.
+/// Messages with integers that count records.
 const COUNTS: [&str; 7] = [
     "CaseOverview",
     "OpenCasesByRisk",
@@ -106,7 +106,7 @@ pub(crate) fn column(message: &str, name: &str) -> Option<Column> {
     }
 }
 
-/// Returns the rules for writing a column, if partners can write it.
+/// Returns the rules of a column, if partners can write it.
 fn rules_of_column(column: Column) -> Option<&'static Field> {
     let is_same = |other: &Column| (other.table, other.name, other.form) == (column.table, column.name, column.form);
     let written = AffiliateInput::FIELDS.iter().find(|field| is_same(&field.column))?;

@@ -1,4 +1,4 @@
-//! The generated tables in `docs/reference/`, between markers.
+//! The generated tables between markers in `docs/reference/`.
 
 use std::fmt::Write as _;
 
@@ -18,19 +18,19 @@ use crate::{
     schema::{message, range},
 };
 
-/// Returns a page with every part between markers generated again.
+/// Returns the page with all generated parts updated.
 ///
 /// A part begins with `<!-- generated: NAME -->` and ends with `<!-- end -->`.
 ///
 /// # Panics
 ///
-/// If a part has an unknown name or no end.
+/// Panics if a part has an unknown name or no end.
 pub fn with_generated_parts(text: &str) -> String {
     let mut result = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("<!-- generated: ") {
-        let (name, after) = after.split_once(" -->").expect("a marker ends");
-        let (_, after) = after.split_once("<!-- end -->").expect("a generated part ends");
+        let (name, after) = after.split_once(" -->").expect("a marker has no end");
+        let (_, after) = after.split_once("<!-- end -->").expect("a generated part has no end");
         let _ = write!(result, "{before}<!-- generated: {name} -->\n{}<!-- end -->", part(name));
         rest = after;
     }
@@ -50,7 +50,7 @@ fn part(name: &str) -> String {
 
 fn input(name: &str) -> String {
     let mut table = "| Field | Required | Characters | What it holds |\n|---|---|---|---|\n".to_owned();
-    // The path has the ID, and a header the etag.
+    // The path has the ID, and a header has the etag.
     for rules in message(name).fields.iter().filter(|field| !["id", "etag"].contains(&field.name)) {
         let doc = rules.doc;
         let required = if is_required(rules) || rules.entry { "yes" } else { "" };
@@ -89,7 +89,7 @@ fn record(name: &str) -> String {
             (_, Kind::Text) if field.is_list => "list of texts",
             (_, Kind::Text) if field.doc.ends_with("YYYY-MM-DD.") => "day",
             (_, Kind::Text | Kind::Choice(_)) => "text",
-            (form, kind) => panic!("no word is known for {form} {kind:?}"),
+            (form, kind) => panic!("{name}.{} has an unknown type: {form} {kind:?}", field.name),
         };
         let null = if field.may_be_absent && !field.is_list { "possible" } else { "" };
         let written = column(name, field.name)
@@ -123,15 +123,15 @@ fn query(name: &str) -> String {
 
 fn vocabulary(name: &str) -> String {
     let vocabulary = Vocabulary::all().find(|vocabulary| format!("{vocabulary:?}") == name);
-    let vocabulary = vocabulary.unwrap_or_else(|| panic!("no vocabulary {name}"));
+    let vocabulary = vocabulary.unwrap_or_else(|| panic!("unknown vocabulary {name}"));
     let names = vocabulary.defaults().iter().enumerate().map(|(index, name)| format!("{} {name}", index + 1));
     names.collect::<Vec<_>>().join(" · ") + "\n"
 }
 
-/// The reasons for errors that partners can get.
+/// Returns the table of error reasons that partners can get.
 fn errors() -> String {
     let mut reasons: Vec<Reason> = reasons().collect();
-    // Only gRPC has it.
+    // Only gRPC has this reason.
     reasons.retain(|reason| *reason != Reason::CompressionUnsupported);
     reasons.sort_by_key(|reason| meaning(*reason).http);
     let mut table = "| Status | `code` | Why | Over gRPC |\n|---|---|---|---|\n".to_owned();
@@ -150,7 +150,7 @@ fn errors() -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_written_integer_has_its_range() {
+    fn input_table_shows_integer_ranges() {
         let table = super::input("ListComplianceUrlsRequest");
         assert!(table.contains(" An integer from 1 to 200. |"), "{table}");
     }

@@ -1,22 +1,23 @@
-//! A route in the document: parameters, body and responses of its operation.
+//! A route in the document: its operation's parameters, body and responses.
 //!
 //! A handler's comment can state these facts:
 //!
-//! - ``Operation: `id` ``: names the operation, and functions in generated clients. The contract's operation with this name has the scope.
+//! - ``Operation: `id` ``: the name of the operation, and of functions in generated clients. The contract's operation with this name
+//!   determines the scope.
 //! - ``Path: of the affiliate``: what the ID at the end of the path identifies.
-//! - ``Path: `Message` ``: the fields of a request, which are texts, as path parameters.
-//! - ``Query: `Message` ``: the fields of a request, as query parameters.
+//! - ``Path: `Message` ``: a request's text fields, as path parameters.
+//! - ``Query: `Message` ``: a request's fields, as query parameters.
 //! - ``Header: `If-Match` ``: a request header, or another parameter without a message field.
 //! - ``Body: `Schema | Schema` ``: one of these schemas.
-//! - ``File: `Message` ``: the body can also be a file, with the fields beside the list of a request as query parameters.
+//! - ``File: `Message` ``: the body can also be a file. The request's fields except its list are query parameters.
 //! - ``200: `Schema`, `Header`. Text``: a response with JSON and headers. `[Schema]` is a list. `text/html` is content of that
-//!   type; with a schema, it is the content if `Accept` asks for that type.
-//! - ``Refused: `Reason` ``: further reasons for errors, besides the reasons that other facts imply.
+//!   type, or with a schema, the content if `Accept` asks for that type.
+//! - ``Refused: `Reason` ``: error reasons that other facts do not imply.
 //! - ``Content: `Schema` ``: a response that clients can cache.
 //! - ``Files: `page` ``: the files of a page.
 //!
-//! `examples.json` has examples of records, schemas and operations. Examples of operations are listed by response status. An
-//! operation uses the examples of its schema if it has none.
+//! `examples.json` has examples of records, schemas and operations. It lists an operation's examples by response status. Without
+//! its own examples, an operation uses those of its schema.
 
 use std::collections::BTreeSet;
 
@@ -36,9 +37,9 @@ use crate::{
     schema::{list_of, reference},
 };
 
-/// Key for content other than JSON, by media type: of responses that a request can ask for, and of bodies.
+/// Key for content of bodies and responses other than JSON, by media type.
 const OTHER_CONTENT: &str = "x-other-content";
-/// Key for the query parameters of bodies that are files. They have no effect on JSON.
+/// Key for the query parameters of file bodies. They do not affect JSON bodies.
 const FILE_PARAMETERS: &str = "x-file-parameters";
 
 const OF_EVERYBODY: [Reason; 3] = [Reason::HostInvalid, Reason::ExpectationFailed, Reason::Overloaded];
@@ -53,7 +54,7 @@ const OF_PARTNERS: [Reason; 8] = [
     Reason::DeadlineExceeded,
 ];
 
-/// A route with the facts in its handler's comment: an OpenAPI operation, and its reasons for errors.
+/// A route with the facts in its handler's comment: an OpenAPI operation, and its error reasons.
 pub(crate) struct DocumentedRoute {
     pub(crate) id: String,
     tag: &'static str,
@@ -65,7 +66,7 @@ pub(crate) struct DocumentedRoute {
     body: Option<Json>,
     file_parameters: Option<Vec<Json>>,
     responses: Vec<(StatusCode, Json)>,
-    /// The reasons for errors.
+    /// The error reasons.
     pub(crate) reasons: Vec<Reason>,
 }
 
@@ -91,14 +92,14 @@ impl DocumentedRoute {
         if needs_token {
             documented.reasons.extend(OF_PARTNERS);
             if route.method != "get" {
-                // A condition that the operation does not support is a violation.
+                // An unsupported condition is a violation.
                 documented.reasons.push(Reason::InvalidFields);
             }
         }
         for fact in facts {
             documented.add(fact);
         }
-        assert!(!documented.id.is_empty(), "{} has no operation", route.handler);
+        assert!(!documented.id.is_empty(), "the comment above {} lacks the fact `Operation`", route.handler);
         documented
     }
 
@@ -120,7 +121,7 @@ impl DocumentedRoute {
                 self.reasons.push(Reason::InvalidFields);
             }
             "Header" => {
-                let header = inline(value()).unwrap_or_else(|| panic!("no header {}", value()));
+                let header = inline(value()).unwrap_or_else(|| panic!("unknown header {}", value()));
                 self.parameters.push(header);
                 if value() == "If-Match" {
                     self.reasons.push(Reason::InvalidFields);
@@ -147,7 +148,7 @@ impl DocumentedRoute {
                 // JSON has a separate operation.
                 let texts = || page.files().filter(|(_, kind)| *kind != "application/json");
                 let names: Vec<&str> = texts().map(|(name, _)| name).collect();
-                let mut file = inline("File").expect("it is there");
+                let mut file = inline("File").expect("base.json lacks the parameter File");
                 file.at("schema").entries_mut().insert("enum".to_owned(), Json::of(&names));
                 self.parameters.push(file);
                 let types: BTreeSet<String> = texts().map(|(_, kind)| kind.to_owned()).collect();
@@ -155,18 +156,18 @@ impl DocumentedRoute {
                 self.reasons.push(Reason::UnknownPath);
             }
             status => {
-                let status = status.parse().unwrap_or_else(|_| panic!("no fact is known by the name {status}"));
+                let status = status.parse().unwrap_or_else(|_| panic!("unknown fact {status}"));
                 self.respond(status, &values, &text);
             }
         }
     }
 
-    /// Adds a response. It replaces the response for reasons with the same status.
+    /// Adds a response, which replaces the response for reasons with the same status.
     fn respond(&mut self, status: StatusCode, values: &[String], text: &str) {
         let (headers, contents): (Vec<&String>, Vec<_>) =
             values.iter().partition(|value| *value == "Location" || value.starts_with(ETAG));
         let mut response = object! { "description": text };
-        // The service rejects an excess connection before it reads from it.
+        // The service rejects excess connections before it reads a request.
         if status != StatusCode::SERVICE_UNAVAILABLE {
             let limited = RATE_LIMIT.iter().filter(|_| self.needs_token).copied();
             let ignored = self.needs_token.then_some(IGNORED_PARAMETERS);
@@ -183,7 +184,7 @@ impl DocumentedRoute {
             response = response.with("content", Json::object(content));
         }
         if !texts.is_empty() {
-            // Generators make one type for all contents. Beside texts, generated clients would lose the type of the JSON.
+            // Generators create one type for all contents. With texts in `content`, generated clients would lose the JSON's type.
             let key = if has_json { OTHER_CONTENT } else { "content" };
             let text = |value: &String| (value.clone(), object! { "schema": object! { "type": "string" } });
             response = response.with(key, Json::object(texts.into_iter().map(text)));
@@ -233,7 +234,7 @@ impl DocumentedRoute {
     }
 }
 
-/// Returns the scope that an operation needs, by its name in the document.
+/// Returns the scope that an operation needs, by the operation's name in the document.
 fn scope_of(id: &str) -> Option<&'static str> {
     let is_named = |operation: &&Operation| {
         let name = operation.path.rsplit('/').next().unwrap_or_default();
@@ -246,12 +247,12 @@ fn scope_of(id: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the schema with a name, of `[a list]`, or of one `of | several`.
+/// Returns the schema for a `Name`, a `[List]`, or `One | Other`.
 pub(crate) fn named(text: &str) -> Json {
     if let Some(items) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
         return list_of(named(items));
     }
-    // A list is not split.
+    // Does not split lists.
     let mut parts: Vec<String> = Vec::new();
     for part in text.split(" | ") {
         match parts.last_mut() {
@@ -263,7 +264,7 @@ pub(crate) fn named(text: &str) -> Json {
         [name] => inline(name).unwrap_or_else(|| reference(name)),
         several => {
             let schemas: Vec<Json> = several.iter().map(|name| named(name)).collect();
-            // Results of a dry run have the codes of real results.
+            // Dry runs return the same codes as real runs.
             let overlap = several.iter().any(|name| name.ends_with("Valid"));
             Json::object([(if overlap { "anyOf" } else { "oneOf" }, schemas)])
         }

@@ -7,9 +7,9 @@ use compliance_api::{
 use docs_pages::{Json, object};
 use serde::Serialize;
 
-/// Returns the message with a name.
+/// Returns the message with this name.
 pub(crate) fn message(name: &str) -> &'static Message {
-    Message::of(name).unwrap_or_else(|| panic!("no message {name}"))
+    Message::of(name).unwrap_or_else(|| panic!("unknown message {name}"))
 }
 
 /// Returns a reference to a schema.
@@ -38,12 +38,12 @@ pub(crate) fn range(bits: u32, rules: &Field) -> (i64, i64) {
     (rules.at_least.unwrap_or(least), rules.at_most.unwrap_or(most))
 }
 
-/// Returns a schema for any of these schemas.
+/// Returns a schema that matches any of these schemas.
 pub(crate) fn any_of(schemas: impl IntoIterator<Item = Json>) -> Json {
     object! { "anyOf": schemas.into_iter().collect::<Vec<_>>() }
 }
 
-/// Returns the schema that also allows null.
+/// Returns a schema that also allows null.
 pub(crate) fn nullable(mut schema: Json) -> Json {
     match schema.get("type") {
         Some(kind) if schema.get("enum").is_none() => {
@@ -57,7 +57,7 @@ pub(crate) fn nullable(mut schema: Json) -> Json {
 /// The values of a flag.
 pub(crate) const YES_NO: &[&str] = &["yes", "no"];
 
-/// Value lists with a name in the document, so a generated client has one type for each.
+/// Returns the value lists with a name in the document. Generated clients have one type for each.
 pub(crate) fn named_choices() -> [(&'static str, &'static [&'static str]); 3] {
     let status = message("AffiliateInput").field("status");
     [
@@ -67,7 +67,7 @@ pub(crate) fn named_choices() -> [(&'static str, &'static [&'static str]); 3] {
     ]
 }
 
-/// Returns the schema of a text that is one of these values.
+/// Returns the schema of one of these texts, or a reference to a named schema with the same texts.
 pub(crate) fn choice<T: AsRef<str> + Serialize>(values: &[T]) -> Json {
     let is_same = |others: &[&str]| others.iter().copied().eq(values.iter().map(AsRef::as_ref));
     match named_choices().into_iter().find(|(_, others)| is_same(others)) {
@@ -76,7 +76,7 @@ pub(crate) fn choice<T: AsRef<str> + Serialize>(values: &[T]) -> Json {
     }
 }
 
-/// Returns the same schema, written out.
+/// Returns the schema of one of these texts, written out.
 pub(crate) fn one_of_texts(values: &[impl Serialize]) -> Json {
     object! { "type": "string", "enum": values }
 }
@@ -87,7 +87,7 @@ pub(crate) fn closed(properties: Vec<(&str, Json)>) -> Json {
     object! { "type": "object", "required": required, "properties": Json::object(properties) }
 }
 
-/// Returns a sentence with the names that a company starts with, and optionally their IDs.
+/// Returns a sentence with a vocabulary's default names, and optionally their IDs.
 pub(crate) fn vocabulary_sentence(vocabulary: Vocabulary, with_ids: bool) -> String {
     let names = vocabulary
         .defaults()
@@ -97,12 +97,12 @@ pub(crate) fn vocabulary_sentence(vocabulary: Vocabulary, with_ids: bool) -> Str
     format!(" Every company starts with: {}. It can add its own names.", names.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns the names that a company starts with, by ID.
+/// Returns a vocabulary's default names by ID.
 pub(crate) fn names_by_id(vocabulary: Vocabulary) -> Json {
     Json::object(vocabulary.defaults().iter().enumerate().map(|(index, name)| ((index + 1).to_string(), *name)))
 }
 
-/// Returns the vocabulary whose IDs a filter takes.
+/// Returns the vocabulary of a filter by ID.
 pub(crate) fn vocabulary_of_filter(name: &str) -> Option<Vocabulary> {
     match name {
         "incident_status_id" => Some(Vocabulary::UrlIncidentStatus),

@@ -1,4 +1,4 @@
-//! The named schemas of records, bodies and envelopes, made from the contract.
+//! The named schemas of records, bodies and envelopes, generated from the contract.
 
 use compliance_api::{
     description::{self, Kind, Message},
@@ -12,7 +12,7 @@ use crate::{
     schema::{closed, message, named_choices, one_of_texts, reference},
 };
 
-/// Envelopes with data: name, result, and the message in `data`, in brackets for a list.
+/// Envelopes with data: name, result, and the message in `data`. Brackets mean a list.
 const ENVELOPES: [(&str, ResultCode, &str); 22] = [
     ("AffiliateFound", ResultCode::Found, "Affiliate"),
     ("AffiliateList", ResultCode::Found, "[Affiliate]"),
@@ -40,7 +40,7 @@ const ENVELOPES: [(&str, ResultCode, &str); 22] = [
 
 /// The envelopes with `meta`.
 const PAGES: [&str; 2] = ["UrlList", "CaseList"];
-/// The envelope of a page, which has `meta`, or of all records.
+/// The envelope of either a page, with `meta`, or all records.
 const PAGE_OR_ALL: &str = "AffiliateList";
 
 /// Returns all schemas.
@@ -70,7 +70,7 @@ pub(crate) fn all() -> Vec<(String, Json)> {
     all
 }
 
-/// Adds the schema of a message, and of the messages within it.
+/// Adds the schema of a message and its nested messages.
 fn add_records(message: &Message, all: &mut Vec<(String, Json)>) {
     if all.iter().any(|(name, _)| name == message.name) || message.name == "Timestamp" {
         return;
@@ -83,7 +83,7 @@ fn add_records(message: &Message, all: &mut Vec<(String, Json)>) {
     }
 }
 
-/// Results of writes: name, code, and the keys of `detail` besides `msg`. A key with a question mark can be absent.
+/// Results of writes: name, code, and the keys of `detail` other than `msg`. Keys with a question mark are optional.
 const RESULTS: &[(&str, ResultCode, &[&str])] = &[
     ("AffiliateCreated", ResultCode::Saved, &["affiliate_id", "client_affiliate_id"]),
     ("AffiliateValid", ResultCode::Saved, &["client_affiliate_id"]),
@@ -107,7 +107,7 @@ const RESULTS: &[(&str, ResultCode, &[&str])] = &[
 /// The schema of `detail` with only `msg`.
 const FOUND_DETAIL: &str = "FoundDetail";
 
-/// An envelope. `detail` is the name of a schema, so generated clients have a type for it.
+/// Returns an envelope. `detail` is the name of a schema, for which generated clients have a type.
 fn envelope(result: ResultCode, detail: &str, data: Option<Json>, has_meta: bool) -> Json {
     let is_ok = matches!(result, ResultCode::Saved | ResultCode::Found);
     let mut properties = vec![
@@ -128,7 +128,7 @@ fn detail(keys: &[&'static str]) -> Json {
         let schema = if *key == "client_affiliate_id" {
             object! { "type": "string", "description": "The company's own identifier, as sent." }
         } else {
-            // For an update, it is the ID that was sent, whatever that was.
+            // No minimum, because an update's result has the ID as sent.
             let doc = "ID of the record, assigned by the service.";
             object! { "type": "integer", "format": "int64", "description": doc }
         };

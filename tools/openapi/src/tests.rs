@@ -1,4 +1,4 @@
-//! Tests that the committed files match the contract, and that the patterns are exact.
+//! Checks that the committed files match the contract, and that the patterns are exact.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -6,7 +6,7 @@ use compliance_api::description::Message;
 
 use crate::{document, parameter::path_text, pattern, route::DocumentedRoute, with_generated_parts};
 
-/// Rewrites the files instead of comparing them. `tools/scripts/write-reference` sets it.
+/// With this variable, the tests write the files instead of comparing them. `tools/scripts/write-reference` sets it.
 const WRITE: &str = "COMPLIANCE_WRITE_REFERENCE";
 
 /// Compares a file in `docs/` with its expected content, or writes it.
@@ -18,17 +18,17 @@ fn compare(name: &str, expected: &str) {
     let committed = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         committed == expected,
-        "docs/{name} does not match the contract; tools/scripts/write-reference rewrites it"
+        "docs/{name} does not match the contract; run tools/scripts/write-reference to update it"
     );
 }
 
 #[test]
-fn committed_document_equals_the_served_one() {
+fn committed_openapi_document_is_current() {
     compare("openapi.json", &document());
 }
 
 #[test]
-fn committed_reference_has_the_contract_fields() {
+fn committed_reference_pages_are_current() {
     for name in ["fields.md", "values.md", "reasons.md"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
         let committed = std::fs::read_to_string(path).unwrap();
@@ -47,9 +47,9 @@ fn operation_ids_are_unique() {
     assert_eq!(ids.len(), all);
 }
 
-/// Finds wrong names in comments.
+// Catches wrong names in handler comments.
 #[test]
-fn references_in_the_document_are_resolved() {
+fn document_references_resolve() {
     let text = document();
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     let references = text.split("\"$ref\": \"#").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
@@ -58,9 +58,9 @@ fn references_in_the_document_are_resolved() {
     }
 }
 
-/// Generated clients have a class for each tag, and one type for all contents of a response.
+// Generated clients have a class for each tag, and one type for all contents of a response.
 #[test]
-fn generated_clients_have_classes_and_types() {
+fn document_suits_client_generators() {
     let document: serde_json::Value = serde_json::from_str(&document()).unwrap();
     let names = |list: &serde_json::Value, key: &str| -> BTreeSet<String> {
         list.as_array().unwrap().iter().map(|it| it[key].as_str().unwrap_or_default().to_owned()).collect()
@@ -85,7 +85,7 @@ fn generated_clients_have_classes_and_types() {
 }
 
 #[test]
-fn path_texts_have_field_rules_and_examples() {
+fn path_parameters_have_field_rules_and_examples() {
     let field = Message::of("AffiliateInput").and_then(|message| message.field("affiliate_name")).unwrap();
     let parameter: serde_json::Value = serde_json::to_value(path_text(field)).unwrap();
     assert_eq!(parameter["schema"]["minLength"], 1);
@@ -93,13 +93,12 @@ fn path_texts_have_field_rules_and_examples() {
     assert_eq!(parameter["example"], "Ann Example");
 }
 
-/// Compares every pattern with its rule.
 #[test]
-fn patterns_are_exact() {
+fn patterns_match_the_validation_rules() {
     use compliance_api::{rules, v1::AffiliateInput};
     use regex::Regex;
 
-    // The crate `regex` has no look-ahead. The look-ahead only rejects the year 0.
+    // The `regex` crate does not support the look-ahead, which only rejects the year 0.
     let without_look_ahead = |pattern: String| Regex::new(&pattern.replace("(?!0000)", "")).unwrap();
     let is_valid = |input: AffiliateInput| {
         let violations = rules::check(&input);

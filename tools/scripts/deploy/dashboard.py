@@ -1,4 +1,4 @@
-"""Prints the queries of the Grafana dashboard as recording rules, which promtool checks: `dashboard.py DASHBOARD.json`."""
+"""Prints the queries of the Grafana dashboard as recording rules, which promtool can check: `dashboard.py DASHBOARD.json`."""
 
 import json
 import sys
@@ -14,5 +14,5 @@ for panel in panels:
             query = query.replace(name, value)
         rules.append({"record": f"panel:{panel['id']}:{target['refId']}", "expr": query})
 if len(rules) < 20 or len({rule["record"] for rule in rules}) != len(rules):
-    sys.exit(f"{len(rules)} queries: the dashboard has other panels than expected")
+    sys.exit(f"found {len(rules)} queries, but expected at least 20 with unique panel and query IDs")
 json.dump({"groups": [{"name": "dashboard", "rules": rules}]}, sys.stdout)

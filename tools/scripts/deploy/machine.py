@@ -1,4 +1,4 @@
-"""Runs programs at loopback addresses of their own, and commands of the pages next to them."""
+"""Runs programs at separate loopback addresses, and the commands of the pages."""
 
 import json
 import os
@@ -22,25 +22,25 @@ def fail(message):
 
 
 def blocks(page, heading, language="sh"):
-    """The code blocks in a section of a page."""
+    """Returns the code blocks in a section of a page."""
     flags = re.MULTILINE | re.DOTALL
     section = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", Path(page).read_text(), flags)
     found = re.findall(rf"^```{language}\n(.*?)^```", section[1], flags) if section else []
-    return found or fail(f"{page} has no block of {language} in the section {heading}")
+    return found or fail(f"{page} has no {language} block in the section {heading}")
 
 
 def paste(block, folder, functions="", **environment):
-    """Runs a code block in a shell, which stops at the first error."""
+    """Runs a code block in a shell that stops at the first error."""
     script = f"set -euo pipefail\n{functions}\n{block}"
     run = {"cwd": folder, "env": os.environ | environment, "capture_output": True, "text": True, "timeout": WAIT}
     result = subprocess.run(["bash", "-c", script], **run)
     if result.returncode != 0:
-        fail(f"fails: {block}{result.stdout}{result.stderr}")
+        fail(f"these commands exited with {result.returncode}: {block}{result.stdout}{result.stderr}")
     return result.stdout
 
 
 def wait_until(description, predicate, *processes):
-    """Waits for a state, or fails if a process ends."""
+    """Waits for a condition. Fails after two minutes, or if a process exits."""
     end = time.monotonic() + WAIT
     while not predicate():
         for process in processes:
@@ -48,12 +48,12 @@ def wait_until(description, predicate, *processes):
         if time.monotonic() > end:
             for process in processes:
                 print(process.log(), file=sys.stderr)
-            fail(f"after {WAIT} s: {description}")
+            fail(f"timeout after {WAIT} s: {description}")
         time.sleep(0.1)
 
 
 def cargo(program):
-    """A shell function that replaces cargo: it puts the given program where a build would."""
+    """Returns a shell function that replaces cargo and copies the program to where a build would put it."""
     program = shlex.quote(str(Path(program).resolve()))
     return f"""cargo() {{
         local arguments="$* " profile=debug
@@ -79,18 +79,18 @@ class Process:
 
     def check(self):
         if self.process.poll() is not None:
-            fail(f"{self.name} has ended with {self.process.returncode}:\n{self.log()}")
+            fail(f"{self.name} exited with {self.process.returncode}:\n{self.log()}")
 
     def stop(self):
-        """Ends the command with a signal, and expects that it finishes without an error."""
+        """Stops the command with SIGTERM. Fails if it exits with an error."""
         self.check()
         self.process.terminate()
         if self.process.wait(WAIT) != 0:
-            fail(f"{self.name} ended with {self.process.returncode} after SIGTERM:\n{self.log()}")
+            fail(f"{self.name} exited with {self.process.returncode} after SIGTERM:\n{self.log()}")
 
 
 class Machine:
-    """Processes at loopback addresses of their own. As a context manager, it ends all remaining processes."""
+    """Processes at separate loopback addresses. As a context manager, it stops all remaining processes."""
 
     def __init__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="deploy-"))
@@ -105,7 +105,7 @@ class Machine:
 
     def __exit__(self, *_):
         for process in reversed(self.processes):
-            # A service that is killed leaves its database behind.
+            # A killed service would leave its database behind.
             process.process.terminate()
             try:
                 process.process.wait(30)
@@ -115,7 +115,7 @@ class Machine:
         shutil.rmtree(self.folder)
 
     def address(self):
-        """A new address."""
+        """Returns a new address."""
         self.addresses += 1
         return f"{self.network}.{self.addresses}"
 
@@ -128,12 +128,12 @@ class Machine:
         return process
 
     def stop(self):
-        """Ends all, the last one first."""
+        """Stops all processes, newest first."""
         while self.processes:
             self.processes.pop().stop()
 
     def database(self):
-        """Starts a PostgreSQL whose administrator is `postgres`, and returns its address."""
+        """Starts a PostgreSQL server with the administrator `postgres`, and returns its address."""
         address = self.address()
         data, password = self.folder / "postgres", self.folder / "administrator"
         password.write_text("administrator")
@@ -151,7 +151,7 @@ class Machine:
         return address
 
     def set_up_database(self):
-        """Sets up the database as the page describes, in a copy of deploy/. Returns the folder of the copy, and the address."""
+        """Sets up the database as the page describes, with a copy of deploy/. Returns the folder of the copy, and the address."""
         block = blocks(PAGE, "Database and secrets")[0]
         host = re.search(r"^psql -h (\S+)", block, re.MULTILINE)[1]
         folder, address = self.folder / "checkout", self.database()
@@ -166,7 +166,7 @@ def own_address(text, address):
 
 
 def get(url, token=None, body=None):
-    """The status and the body of a response."""
+    """Returns the status and the body of a response. The status is 0 if the request failed."""
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
     request = urllib.request.Request(url, headers=headers, data=json.dumps(body).encode() if body else None)
     try:
@@ -183,12 +183,12 @@ def is_ready(address):
 
 
 def writes_and_reads(gateway, token, name):
-    """One write and one read over REST."""
+    """Creates an affiliate over REST, and lists it."""
     base = f"http://{gateway}:8080/api/affiliates"
     affiliate = {"client_affiliate_id": name, "affiliate_name": name, "country": "US"}
     status, text = get(base, token, affiliate)
     if status not in (200, 201):
-        fail(f"a write gets {status}: {text}")
+        fail(f"POST {base} returned {status}: {text}")
     status, text = get(base, token)
     if status != 200 or name not in text:
-        fail(f"a read gets {status}: {text}")
+        fail(f"GET {base} returned {status}: {text}")

@@ -1,5 +1,5 @@
-"""Runs the service behind PgBouncer: `pooler.py PROGRAM`. The service refuses a PgBouncer that loses prepared statements, and says why. In
-session mode, it serves."""
+"""Runs the service behind PgBouncer: `pooler.py PROGRAM`. The service rejects a PgBouncer that loses prepared statements, and says why. In
+PgBouncer's `session` mode, the service works."""
 
 import os
 import shutil
@@ -45,7 +45,7 @@ def main():
         migrated = run(["migrate", "--service-role", "compliance_service"], owner)
         if migrated.returncode != 0:
             fail(f"migrate: {migrated.stderr}")
-        # Debian's version is older than 1.21. A newer version keeps prepared statements, and needs the settings of the role.
+        # Debian's PgBouncer is older than 1.21. Newer versions keep prepared statements, and need the settings of the role.
         for mode, reason in (("transaction", "changes the server's process between transactions"), ("statement", "allows no transactions")):
             url = pooler(machine, database, service, mode)
             for command, status in (("core", 2), ("doctor", 3)):
@@ -53,7 +53,7 @@ def main():
                 if refused.returncode != status or reason not in refused.stdout + refused.stderr:
                     fail(f"{command}, pool_mode = {mode}: {refused.returncode}, {refused.stdout}{refused.stderr}")
         url = pooler(machine, database, service, "session")
-        # The SQLSTATE of a refused parameter.
+        # PgBouncer uses the SQLSTATE of a rejected parameter.
         refused = run(["core"], f"{url}_other")
         if refused.returncode != 1 or "cannot connect to the database compliance_other" not in refused.stderr or "parameter" in refused.stderr:
             fail(f"another database: {refused.returncode}, {refused.stderr}")
@@ -63,7 +63,7 @@ def main():
         wait_until("the service serves", lambda: get(f"http://{address}:8080/readyz")[0] == 200, process)
         token = subprocess.run([program, "token", "--company", "1"], env=environment, capture_output=True, text=True, check=True)
         writes_and_reads(address, token.stdout.strip(), "pooler")
-        print("PgBouncer: transactions and statements are refused with the reason, sessions serve")
+        print("PgBouncer: the service rejected the modes `transaction` and `statement` with the reason, and worked in the mode `session`")
 
 
 main()

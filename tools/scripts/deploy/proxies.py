@@ -1,5 +1,5 @@
-"""Runs deploy/nginx/compliance.conf and deploy/haproxy/haproxy.cfg in front of two gateways and two cores: `proxies.py PROGRAM`. It restarts them
-one by one under load, and no request may fail. Needs grpcio."""
+"""Runs nginx and HAProxy with the files in deploy/, in front of two gateways and two cores: `proxies.py PROGRAM`. Restarts the gateways and
+cores one by one under load, and fails if a request fails. Needs grpcio."""
 
 import http.client
 import json
@@ -17,7 +17,7 @@ import grpc
 
 from machine import WAIT, Machine, Process, fail, is_ready, wait_until, writes_and_reads
 
-# Requests of each client before the first restart, and after each one.
+# Requests per client before the first restart, and after each restart.
 REQUESTS = 30
 GET_AFFILIATE = "/compliance.v1.AffiliateService/GetAffiliate"
 
@@ -43,7 +43,7 @@ class Client(threading.Thread):
 
 
 class Rest(Client):
-    """Creates, reads, updates and lists over one HTTP/1.1 connection."""
+    """Creates, reads, updates and lists records over one HTTP/1.1 connection."""
 
     def __init__(self, name, address, context, token):
         super().__init__(name)
@@ -83,7 +83,7 @@ class Grpc(Client):
         self.metadata = [("authorization", f"Bearer {token}")]
 
     def request(self, _):
-        # An `id` of 1.
+        # A request with the ID 1.
         self.call(b"\x08\x01", metadata=self.metadata, timeout=WAIT)
 
 
@@ -109,7 +109,7 @@ class Service:
 
 
 def certificate(folder):
-    """An authority and a certificate for `localhost`, as the page creates them."""
+    """Creates an authority and a certificate for `localhost`, as the page does. Returns their files."""
     subprocess.run([folder / "deploy/make-certificates"], check=True, stderr=subprocess.DEVNULL)
     secrets = folder / "deploy/secrets"
     bundle = secrets / "bundle.pem"
@@ -118,7 +118,7 @@ def certificate(folder):
 
 
 def configured(text, address, services, certificate_file, key, bundle):
-    """A configuration file with the addresses and the certificate of this machine."""
+    """Returns a configuration file with the addresses and the certificate of this machine."""
     for service in services:
         text = text.replace(f"{service.name}:", f"{service.address}:")
     text = re.sub(r"^(\s*listen) (\d+)", rf"\1 {address}:\2", text, flags=re.MULTILINE)
@@ -128,7 +128,7 @@ def configured(text, address, services, certificate_file, key, bundle):
 
 
 def nginx(machine, text):
-    """nginx, with the configuration file in the place of distributions."""
+    """Returns the command for nginx. Includes the configuration file in `http`, as distributions do."""
     folder = machine.folder / "nginx"
     folder.mkdir()
     (folder / "compliance.conf").write_text(text)
@@ -147,13 +147,13 @@ def haproxy(machine, text):
 
 
 def served_everywhere(clients):
-    """Waits until each client has received more responses."""
+    """Waits until each client has received `REQUESTS` more responses."""
     goals = [(client, client.right + REQUESTS) for client in clients]
     wait_until("all clients are served", lambda: all(client.right >= goal for client, goal in goals), *clients)
 
 
 def is_up(haproxy, name):
-    """Whether HAProxy uses a server, after it noticed the restart."""
+    """Returns whether HAProxy uses a server again after its restart."""
     log = haproxy.log()
     return log.count(f"/{name} is UP") >= log.count(f"/{name} is DOWN")
 
@@ -182,7 +182,7 @@ def main():
         token = run("token", "--company", "1", **key).strip()
         authority, *files = certificate(folder)
         context = ssl.create_default_context(cafile=authority)
-        # The proxies have addresses without a name.
+        # The clients connect to the proxies by IP address.
         context.check_hostname = False
         clients, proxies = [], {}
         for kind, recipe, command in (("nginx", "nginx/compliance.conf", nginx), ("haproxy", "haproxy/haproxy.cfg", haproxy)):
@@ -195,14 +195,14 @@ def main():
             clients += [Rest(f"{kind}-{number}", address, context, token) for number in range(4)]
             clients += [Grpc(f"{kind}-grpc", address, authority.read_bytes(), token)]
         began = time.monotonic()
-        # The affiliate to read over gRPC.
+        # Creates the affiliate that the gRPC clients read.
         writes_and_reads(services[-1].address, token, "proxies")
         for client in clients:
             client.start()
         served_everywhere(clients)
         for service in services:
             service.restart()
-            # As the page says: HAProxy asks once a second.
+            # HAProxy checks its servers once a second.
             time.sleep(1)
             wait_until(f"HAProxy has noticed {service.name}", lambda: is_up(proxies["haproxy"], service.name), proxies["haproxy"])  # noqa: B023
             served_everywhere(clients)
@@ -212,7 +212,7 @@ def main():
             client.join()
             client.check()
         total = sum(client.right for client in clients)
-        print(f"nginx and HAProxy: {total} requests in {time.monotonic() - began:.0f} s, {len(services)} restarts, none failed")
+        print(f"nginx and HAProxy: all {total} requests succeeded in {time.monotonic() - began:.0f} s, with {len(services)} restarts")
 
 
 def served(address, context):

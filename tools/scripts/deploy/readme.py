@@ -10,12 +10,12 @@ from machine import Machine, Process, blocks, cargo, fail, is_ready, own_address
 README = Path("README.md")
 GRPC = Path("docs/grpc.md")
 SCALE_OUT = Path("docs/operations/scale-out.md")
-# Turns an error of the service into an error of the command.
+# Makes curl fail if the service returns an error.
 CURL = 'curl() { command curl --silent --show-error --fail-with-body "$@"; }'
 
 
 def is_as_shown(shown, answer):
-    """Whether a response matches the page, where `…` replaces the rest."""
+    """Returns whether a response matches the page, where `…` replaces the rest."""
     if isinstance(shown, dict):
         keys = shown.keys() - {"…"}
         return (
@@ -29,7 +29,7 @@ def is_as_shown(shown, answer):
 
 
 def trying_it_out(machine, program):
-    """Starts the service with the first command of the page. Calls it with curl, Python and, if available, grpcurl."""
+    """Starts the service with the first command of the page. Calls the service with curl, Python and, if available, grpcurl."""
     folder, address = machine.folder / "one", machine.address()
     folder.mkdir()
     paste("cargo build --release", folder, cargo(program))
@@ -43,17 +43,17 @@ def trying_it_out(machine, program):
     if shutil.which("grpcurl"):
         pasted += blocks(GRPC, "Without generated code")
     else:
-        print("readme.py: there is no grpcurl on this machine: its commands are NOT run", file=sys.stderr)
+        print("readme.py: grpcurl is not installed: its commands are NOT run", file=sys.stderr)
     printed = paste(own_address("\n".join(pasted), address), folder, CURL)
     (shown,) = blocks(README, "Trying it out", "json")
     if "results" not in printed or not is_as_shown(json.loads(shown), json.JSONDecoder().raw_decode(printed.lstrip())[0]):
-        fail(f"the commands print: {printed}")
+        fail(f"the commands did not print what {README} shows: {printed}")
     machine.stop()
     return sum(text.count("curl ") for text in pasted)
 
 
 def two_tiers(machine, program):
-    """Builds, migrates, and runs a core and a gateway, each in its own shell."""
+    """Builds the program, migrates the database, and runs a core and a gateway, each in its own shell."""
     folder, address = machine.folder / "two", machine.address()
     folder.mkdir()
     database = machine.database()
@@ -82,7 +82,7 @@ def main():
     with Machine() as machine:
         commands = trying_it_out(machine, program)
         two_tiers(machine, program)
-        print(f"README.md and its pages: {commands} calls with curl, Python, and two tiers ran")
+        print(f"README.md and its pages: ran {commands} calls with curl, the Python code, and two tiers")
 
 
 main()

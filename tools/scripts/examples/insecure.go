@@ -1,4 +1,4 @@
-// Package insecure has the function of newer versions of the library that docs/grpc-clients.md calls.
+// Package insecure backports the function that docs/grpc-clients.md calls from a newer version of the library.
 package insecure
 
 import (
@@ -10,7 +10,7 @@ import (
 
 type plain struct{}
 
-// NewCredentials returns credentials that leave a connection as it is.
+// NewCredentials returns credentials that do not secure the connection.
 func NewCredentials() credentials.TransportCredentials { return plain{} }
 
 func (plain) ClientHandshake(_ context.Context, _ string, connection net.Conn) (net.Conn, credentials.AuthInfo, error) {

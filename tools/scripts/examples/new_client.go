@@ -1,6 +1,6 @@
 package grpc
 
-// NewClient is Dial in versions before 1.63.
+// NewClient backports the function of version 1.63, which replaces Dial.
 func NewClient(target string, options ...DialOption) (*ClientConn, error) {
 	return Dial(target, options...)
 }

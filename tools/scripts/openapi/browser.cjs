@@ -1,4 +1,4 @@
-// A headless Chromium for the checks of pages: what it reports, and what it loads from elsewhere, are problems.
+// Runs page checks in a headless Chromium. Errors on the console and requests to other origins count as problems.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -21,8 +21,8 @@ const TIMEOUT = 60_000;
 const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 /**
- * Runs `check` with a page of a new browser, and with a list of problems: errors on the console except those that match
- * `expected`, errors of scripts, and requests to origins that are not in `origins`.
+ * Runs `check` with a page of a new browser and a list of problems: console errors that do not match `expected`, script errors,
+ * and requests to origins outside `origins`.
  */
 exports.withPage = async ({ origins, expected, ...options }, check) => {
   const profile = fs.mkdtempSync(path.join(os.tmpdir(), "chromium-"));
@@ -42,7 +42,7 @@ exports.withPage = async ({ origins, expected, ...options }, check) => {
     page.on("pageerror", (error) => problems.push(String(error)));
     page.on("request", (request) => {
       const { protocol, origin } = new URL(request.url());
-      if (protocol !== "data:" && !origins.includes(origin)) problems.push(`a request to ${request.url()}`);
+      if (protocol !== "data:" && !origins.includes(origin)) problems.push(`request to another origin: ${request.url()}`);
     });
     await check(page, problems, context);
   } finally {
@@ -51,7 +51,7 @@ exports.withPage = async ({ origins, expected, ...options }, check) => {
   }
 };
 
-/** Reads until what is read is as expected: the page may not have shown the result of the last action yet. */
+/** Reads until the value is as expected, because the page may not show the result of the last action yet. */
 exports.becomes = async (read, expected, what) => {
   for (const end = Date.now() + TIMEOUT; Date.now() < end; await new Promise((wake) => setTimeout(wake, 50))) {
     if (isDeepStrictEqual(await read(), expected)) return;
@@ -59,20 +59,20 @@ exports.becomes = async (read, expected, what) => {
   assert.deepEqual(await read(), expected, what);
 };
 
-/** Presses a button with another token. Both at once: a request that the page sends by itself may ask for a sign-in over the button. */
+/** Sets another token and presses a button in one step. Otherwise, one of the page's own requests could open the sign-in over the button. */
 exports.pressWith = (page, name, token) => page.getByRole("button", { name, exact: true }).evaluate((button, text) => {
   sessionStorage.setItem("compliance-token", text);
   button.click();
 }, token);
 
-/** The rules of axe that the page violates, with the elements. */
+/** Returns the axe rules that the page violates, with the elements. */
 exports.violations = async (page) => {
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);
   const { violations } = await page.evaluate("axe.run(document, { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } })");
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(" ")}`);
 };
 
-/** Keeps a picture of the page, if pictures are wanted. */
+/** Saves a screenshot of the page if `PICTURES` is set. */
 exports.picture = async (page, name) => {
   const { PICTURES: pictures } = process.env;
   if (pictures) await page.screenshot({ path: path.join(pictures, name) });

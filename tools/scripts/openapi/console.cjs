@@ -1,12 +1,12 @@
 // Visits the console in a headless Chromium: every view, every error message, and records with markup. Each view must pass axe in both
-// colour schemes at two widths, and fit into 320 pixels. The console must load nothing from elsewhere.
+// color schemes at two widths, and fit into 320 pixels. The console must not load anything from other origins.
 "use strict";
 
 const assert = require("node:assert/strict");
 const { withPage } = require("./browser.cjs");
 const { base, limited, coreless, WIDE } = require("./console/common.cjs");
 
-// The browser reports expected errors as failed loads.
+// The browser reports expected error responses as failed loads.
 const EXPECTED = /status of (401|403|404|409|412|415|422|429|500|503)|ERR_INTERNET_DISCONNECTED/;
 // In this order, because later steps use the records of earlier ones.
 const STEPS = {
@@ -33,7 +33,7 @@ async function check(page, problems, context) {
     });
     assert.deepEqual(problems, [], name);
   }
-  console.log(`the console: ${Object.keys(STEPS).length} walks, every view without violations in both colour schemes, at two widths`);
+  console.log(`the console: ${Object.keys(STEPS).length} walkthroughs passed, without axe violations in both color schemes at two widths`);
 }
 
 withPage({ origins: [base, limited, coreless], expected: EXPECTED, viewport: WIDE, timezoneId: "Asia/Kolkata" }, check).catch((error) => {

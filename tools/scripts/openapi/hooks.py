@@ -1,4 +1,4 @@
-"""Rules of valid requests that JSON Schema cannot express."""
+"""Hooks for Schemathesis: rules of valid requests that JSON Schema cannot express."""
 
 import re
 from uuid import uuid4
@@ -16,7 +16,7 @@ schemathesis.openapi.format("url", st.builds("{}://{}{}".format, st.sampled_from
 
 
 def with_integers(body):
-    """Writes integers of a body as `5` instead of `5.0`. JSON Schema treats both as equal."""
+    """Writes a body's integers as `5` instead of `5.0`. JSON Schema treats both as equal."""
     for item in objects(body):
         for name in ("id", "max_absent", "position", "affiliate_id", "url_id", "incident_id"):
             if isinstance(item.get(name), float):
@@ -24,7 +24,7 @@ def with_integers(body):
 
 
 def objects(value):
-    """An object and all nested objects."""
+    """Yields an object and all nested objects."""
     if isinstance(value, dict):
         yield value
         for inner in value.values():
@@ -34,7 +34,7 @@ def objects(value):
             yield from objects(inner)
 
 
-# A name of every company, for each field with names.
+# For each field with a vocabulary, a name that every company has.
 NAMES = {
     "incident_status": "Open", "case_status": "Open", "sub_status": "Escalated", "notice_status": "Sent", "risk_level": "High",
     "infraction_type": "Trademark",
@@ -42,7 +42,7 @@ NAMES = {
 
 
 def with_case_work(body, is_close):
-    """Fixes a body of case work: existing names and times, one key of the affiliate, and incidents with content of their type."""
+    """Fixes a case work body: existing names and times, one affiliate key, and incidents with content of their type."""
     for item in objects(body):
         for name, known in NAMES.items():
             if item.get(name) == "" and name in ("case_status", "incident_status", "infraction_type"):
@@ -65,7 +65,7 @@ def with_case_work(body, is_close):
 
 
 def can_be_sent(value):
-    """Whether Python's HTTP client can send this value of a header."""
+    """Returns whether Python's HTTP client can send this header value."""
     try:
         return value.isprintable() and value.encode("latin-1") is not None
     except (AttributeError, UnicodeEncodeError):
@@ -74,8 +74,8 @@ def can_be_sent(value):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Fixes requests. Every request has headers that can be sent. A valid request has a free name, a stored position, a past time, and integers
-    written as integers. In a valid update, the ID in the body equals the ID in the URL, and the record has the tag."""
+    """Fixes requests. Every request gets headers that the client can send. A valid request gets a free name, a stored position, a past time, and
+    integers without a fraction. In a valid update, the ID in the body equals the ID in the URL, and the etag matches the record."""
     for name, value in list((case.headers or {}).items()):
         if not can_be_sent(value):
             del case.headers[name]
@@ -91,11 +91,11 @@ def before_call(context, case, kwargs):
     if is_valid and case.query:
         for position in {"after", "changed_after", "lastEventId"} & set(case.query):
             case.query[position] = 0
-        # Pages do not have one.
+        # Pages do not support `changed_after`.
         is_page = case.operation.path == "/api/affiliates" and len(case.query) > 1
         if is_page or case.operation.path in ("/api/urls", "/api/cases"):
             case.query.pop("changed_after", None)
-        # The service refuses future times, and an ID without a kind.
+        # The service rejects future times, and an `id` without a `resource`.
         case.query.pop("as_of", None)
         if not case.query.get("resource"):
             case.query.pop("id", None)
@@ -113,7 +113,7 @@ def before_call(context, case, kwargs):
             case.headers["If-Match"] = "*"
     if case.method.upper() != "PUT":
         return
-    # The schema does not know the tag of a record, and a batch accepts none.
+    # The schema cannot know a record's etag, and a batch accepts no `If-Match`.
     if (case.headers or {}).pop("If-Match", None) is not None and "affiliates" not in case.body:
         case.headers["If-Match"] = "*"
     in_path = str(case.path_parameters.get("id"))
@@ -134,20 +134,20 @@ def filter_failure(context, failure, case, response):
 
     HTTP accepts unknown headers.
 
-    The service accepts an `X-Request-Id` that does not match the pattern, and replaces it. The pattern documents which IDs it uses, and no schema
-    can say both. So this request passes if the rest of it is valid and the response has a valid ID. All other checks apply."""
+    The service accepts an `X-Request-Id` that does not match the pattern, and replaces it. The pattern documents the IDs that the service keeps,
+    and no schema can express both. So this request passes if the rest of it is valid and the response has a valid ID. All other checks apply."""
     if not isinstance(failure, AcceptedNegativeData) or case.meta is None:
         return True
     data = case.meta.phase.data
     negated = {data.parameter} if data.parameter else {mutation.parameter for mutation in data.mutations}
     locations = {location.name for location, component in case.meta.components.items() if component.mode.is_negative}
     headers = case.headers or {}
-    # The same holds for an unknown parameter.
+    # The service also ignores unknown parameters.
     known = {parameter.name for parameter in case.operation.query}
     if "QUERY" in locations and not known & set(case.query or {}):
         locations.discard("QUERY")
         negated &= {REQUEST_ID}
-    # HTTP ignores unknown headers if the others are valid.
+    # HTTP ignores an unknown header, so the request passes if its other headers are valid.
     are_known = set(headers) - {UNKNOWN, "Authorization"} <= {LAST_EVENT_ID, REQUEST_ID}
     are_valid = all(
         valid.fullmatch(headers.get(name, "0")) for name, valid in ((LAST_EVENT_ID, VALID_POSITION), (REQUEST_ID, VALID_REQUEST_ID))

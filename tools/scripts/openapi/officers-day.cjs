@@ -1,5 +1,5 @@
-// An officer's day in the console, in a headless Chromium: sign in with an account of the company, work, stay signed in, sign out.
-// `BASE` is a service that accepts tokens of the provider at `PROVIDER` (provider.cjs).
+// An officer's day in the console, in a headless Chromium: sign in with a company account, work, stay signed in, sign out.
+// `BASE` is a service that accepts tokens from the provider at `PROVIDER` (provider.cjs).
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -8,7 +8,7 @@ const { withPage, becomes, picture, pressWith } = require("./browser.cjs");
 const { base, WIDE, api, checked, heading, message, onRecord, section } = require("./console/common.cjs");
 
 const { PROVIDER: provider } = process.env;
-// Expected rejections of tokens by the service and the provider.
+// The service and the provider reject some tokens, as expected.
 const EXPECTED = /status of (400|401)/;
 const MINUTE = 60_000;
 
@@ -18,7 +18,7 @@ const button = (page, name) => page.getByRole("button", { name, exact: true });
 const withAccount = (page) => button(page, "Sign in with your company account").click();
 const warning = (page) => page.getByRole("region", { name: "Your sign-in" });
 
-/** What the provider's form takes. Accounts have their names as passwords. */
+/** Fills in the provider's form. The password of each account is its name. */
 async function typeAccount(page, account) {
   await page.getByRole("heading", { name: "Company accounts" }).waitFor();
   await page.getByLabel("Account").fill(account);
@@ -26,7 +26,7 @@ async function typeAccount(page, account) {
   await button(page, "Continue").click();
 }
 
-/** Does `action` in the page, and `inWindow` in the window that it opens; that window closes. */
+/** Runs `action` in the page, and `then` in the window that it opens. Waits until the window closes. */
 async function inWindow(page, action, then = async () => {}) {
   const [opened] = await Promise.all([page.waitForEvent("popup"), action()]);
   const closed = opened.isClosed() ? null : opened.waitForEvent("close");
@@ -48,13 +48,13 @@ async function signingIn(page) {
   assert.equal(page.url(), `${base}/console#/cases?open=yes`);
   await checked(page, "a refused sign-in with an account");
 
-  // A response that this tab did not request starts no session.
+  // A response that this tab did not request does not sign the user in.
   await page.goto(`${base}/console?code=stolen&state=unknown#/cases`);
   await message(page, "This sign-in did not start in this tab.");
   assert.equal(page.url(), `${base}/console#/cases`);
   assert.equal(await tokenOf(page), null);
 
-  // The account of the guest has no company: the service refuses its token, and the next sign-in can be another account.
+  // The guest account has no company, so the service rejects its token. The next sign-in can use another account.
   await withAccount(page);
   await typeAccount(page, "guest");
   await message(page, "The service did not accept the token.");
@@ -67,14 +67,14 @@ async function signingIn(page) {
   const { client_id: client, openid_connect: settings } = await (await fetch(`${base}/console/sign-in.json`)).json();
   assert.equal(client, undefined);
   assert.deepEqual(settings, { issuer: provider, client_id: "console", scope: "openid cases audit", token: "access" });
-  // The documentation in the same tab also reads the company from that claim.
+  // The documentation in the same tab reads the company from the same claim.
   await page.goto(`${base}/docs`);
   await becomes(() => page.locator("#token-state").textContent().then((text) => text.startsWith("Company 1, until ")), true);
   await page.goto(`${base}/console#/cases`);
   await heading(page, /^Cases 1–/, 2);
 }
 
-/** What needs an officer: from the overview to one overdue case. Returns its ID. */
+/** Goes from the overview to an overdue case, and returns its ID. */
 async function triage(page) {
   const [{ case_id: due }] = (await api("GET", "cases?open=yes&per_page=1", undefined, await tokenOf(page))).data;
   await api("PATCH", `cases/${due}`, { follow_up_date: "2026-01-05 09:00:00" }, await tokenOf(page));
@@ -97,7 +97,7 @@ async function work(page, id) {
   await message(page, "Saved.");
   const { case_worker: worker, note, follow_up_date: date } = await read();
   assert.deepEqual([worker, note, date], ["bea@partner.example", "Asked the affiliate for the page's date.", "2027-02-01 00:00:00"]);
-  // The note is a part of the history, and the box is for the next one.
+  // The history shows the note, and the box is empty for the next note.
   await page.getByRole("list", { name: "Changes" }).locator("> li").first().getByText("bea@partner.example").first().waitFor();
   await page.getByRole("list", { name: "Changes" }).locator("> li").first().getByText("Asked the affiliate for the page's date.").waitFor();
   assert.equal(await page.getByLabel("Note").inputValue(), "");
@@ -120,7 +120,7 @@ async function work(page, id) {
 }
 
 async function exporting(page, id) {
-  // Records from before the setting have the subject.
+  // Older records name officers by subject instead of e-mail address.
   await page.keyboard.press("Control+k");
   await page.getByRole("option", { name: "My earlier cases", exact: true }).click();
   await page.waitForURL(/#\/cases\?case_worker=bea&open=yes$/);
@@ -132,7 +132,7 @@ async function exporting(page, id) {
   assert.ok(lines.some((line) => line.includes(String(id)) && line.includes("Closed")), lines.join("\n"));
 }
 
-/** Without a refresh token, the officer is warned before the end, and stays signed in without losing what was typed. */
+/** Checks that, without a refresh token, the console warns the officer before the end. She stays signed in and keeps her input. */
 async function staying(page, id) {
   await page.goto(`${base}/console#/cases/${id}`);
   await onRecord(page, `Case ${id}`);
@@ -151,7 +151,7 @@ async function staying(page, id) {
   await button(page, "Save").click();
   await message(page, "Saved.");
 
-  // She comes back from lunch too late.
+  // The sign-in ends while she is at lunch.
   await page.getByLabel("Note").fill("A whole sentence.");
   await page.clock.fastForward(61 * MINUTE);
   await warning(page).getByText("Your sign-in has ended.").waitFor();
@@ -160,7 +160,7 @@ async function staying(page, id) {
   await button(page, "Save").click();
   await becomes(async () => (await api("GET", `cases/${id}`, undefined, await tokenOf(page))).data.note, "A whole sentence.");
 
-  // The service refuses the token while the officer types.
+  // The service rejects the token while the officer types.
   await page.goto(`${base}/console#/affiliates/new`);
   await heading(page, "New affiliate");
   await page.getByLabel("Affiliate name").fill("Typed before the end");
@@ -182,7 +182,7 @@ async function signingOut(page) {
   assert.equal(await page.evaluate("sessionStorage.length"), 0);
 }
 
-/** With a refresh token, the session goes on without the officer, and ends at the provider when she signs out. Returns her last token. */
+/** Checks that the console renews a sign-in with a refresh token, and that signing out ends it at the provider. Returns the last token. */
 async function renewing(page) {
   await withAccount(page);
   await typeAccount(page, "noor");
@@ -205,7 +205,7 @@ async function renewing(page) {
     await becomes(() => stored(twin, "compliance-account"), await stored(page, "compliance-account"));
   }
 
-  // The provider refuses to renew: the warning, and the provider is not asked again.
+  // If the provider refuses to renew, the console shows the warning and does not ask again.
   const { refreshToken } = JSON.parse(await stored(page, "compliance-account"));
   await fetch(`${provider}/token/revocation`, { method: "POST", body: new URLSearchParams({ token: refreshToken, client_id: "console" }) });
   await page.clock.fastForward(58 * MINUTE + 30_000);
@@ -224,7 +224,7 @@ async function renewing(page) {
   return token;
 }
 
-/** A pasted token signs in as well. Nothing renews it. */
+/** Signs in with a pasted token, which the console cannot renew. */
 async function pasting(page, token) {
   await page.getByText("Use a token instead").click();
   await page.getByLabel("Token", { exact: true }).fill(token);
@@ -249,10 +249,10 @@ async function check(page, problems) {
   await exporting(page, id);
   await staying(page, id);
   await signingOut(page);
-  // The provider has also ended its session.
+  // Signing out also ended the sign-in at the provider.
   await pasting(page, await renewing(page));
   assert.deepEqual(problems, []);
-  console.log("an officer's day: signed in with an account, worked, stayed signed in, and signed out");
+  console.log("an officer's day: signed in with an account, worked, stayed signed in and signed out");
 }
 
 withPage({ origins: [base, provider], expected: EXPECTED, viewport: WIDE, timezoneId: "Asia/Kolkata" }, check).catch((error) => {

@@ -1,5 +1,5 @@
-// Visits the pages at /docs in a headless Chromium, at two widths in both colour schemes, signs in with a token and sends requests. Every page
-// must pass axe and its content policy, load nothing from elsewhere, and have only working links.
+// Visits the pages at /docs in a headless Chromium, at two widths in both color schemes, signs in with a token and sends requests. Every page
+// must pass axe and its content security policy, load nothing from other origins, and have only working links.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -7,20 +7,20 @@ const fs = require("node:fs");
 const { becomes, picture, violations, withPage } = require("./browser.cjs");
 
 const { BASE: base, TOKEN: token } = process.env;
-/** The pages that every page links to in its navigation. */
+/** The pages in the navigation. */
 let PAGES = [];
 const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 844 };
-/** The service in the documents. */
+/** The service's address in the sources of the pages. */
 const DOCUMENTED = "http://127.0.0.1:8080";
-/** An operation, as it is first shown, is not higher than three screens. */
+/** Maximum height of an operation with closed sections: three screens. */
 const HIGHEST = 3 * WIDE.height;
 
 const described = JSON.parse(fs.readFileSync("docs/openapi.json", "utf8"));
 const operations = Object.entries(described.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, { operationId }]) => ({ path, method, id: operationId })));
 
-/** Rejections that are asked for are reported as failed loads. */
+/** The browser reports expected rejections as failed loads. */
 const EXPECTED = /status of (401|422)/;
 
 async function open(page, path) {
@@ -28,7 +28,7 @@ async function open(page, path) {
   await page.locator("html[data-ready]").waitFor();
 }
 
-/** The rules of axe that the page violates, in each colour scheme. */
+/** Checks that the page has no axe violations in either color scheme. */
 async function checkAccess(page, what) {
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
@@ -37,18 +37,18 @@ async function checkAccess(page, what) {
   await page.emulateMedia({ colorScheme: "light" });
 }
 
-/** Every page at both widths: axe, nothing wider than the window, no operation higher than is pleasant. */
+/** Checks every page at both widths: axe violations, page width, operation heights. */
 async function checkPages(page) {
   for (const viewport of [WIDE, NARROW]) {
     await page.setViewportSize(viewport);
     for (const path of PAGES) {
       await open(page, path);
-      // The documents name another service.
+      // The service replaces the documented address with its own.
       const text = await page.locator("main").textContent();
       assert.ok(base === DOCUMENTED || !text.includes(DOCUMENTED), `${path} names ${DOCUMENTED}`);
       assert.ok(text.includes(base) || !["", "/clients"].includes(path), `${path} does not name ${base}`);
       const width = await page.evaluate("document.documentElement.scrollWidth");
-      assert.ok(width <= viewport.width, `${path} is ${width} pixels wide in ${viewport.width}`);
+      assert.ok(width <= viewport.width, `${path} is ${width} pixels wide in a window of ${viewport.width}`);
       if (path === "/reference") await checkReference(page);
       await checkAccess(page, `${path || "/"} at ${viewport.width}`);
       for (const colorScheme of ["light", "dark"]) {
@@ -57,7 +57,7 @@ async function checkPages(page) {
       }
     }
   }
-  // With all sections open.
+  // Checks the reference with all sections open.
   await open(page, "/reference");
   await page.evaluate("for (const box of document.querySelectorAll('main details')) box.open = true");
   await checkAccess(page, "everything open");
@@ -76,7 +76,7 @@ async function checkReference(page) {
   for (const [id, height] of Object.entries(heights)) assert.ok(height < HIGHEST, `${id} is ${height} pixels high`);
 }
 
-/** Every link of every page is to something that is there. */
+/** Checks that every link of every page works. */
 async function checkLinks(page) {
   const [links, anchors] = [new Set(), new Set()];
   for (const path of PAGES) {
@@ -87,13 +87,13 @@ async function checkLinks(page) {
     })`);
     for (const href of hrefs) links.add(href);
     for (const id of ids) anchors.add(`${base}/docs${path}#${id}`);
-    assert.equal(new Set(ids).size, ids.length, `${path} has an ID twice`);
+    assert.equal(new Set(ids).size, ids.length, `${path} has a duplicate element ID`);
   }
   const files = new Set();
   for (const link of links) {
     const url = new URL(link);
     if (url.origin !== base) continue;
-    if (url.hash) assert.ok(anchors.has(decodeURI(link)), `${link} leads nowhere`);
+    if (url.hash) assert.ok(anchors.has(decodeURI(link)), `${link} points to a missing heading`);
     files.add(url.origin + url.pathname);
   }
   for (const file of files) {
@@ -103,7 +103,7 @@ async function checkLinks(page) {
   return links.size;
 }
 
-/** The search finds sections of other pages, and leads to them. */
+/** Checks that the search finds sections of other pages, and opens them. */
 async function checkSearch(page) {
   await open(page, "/guide");
   await page.locator("#search").fill("overwriting others");
@@ -117,7 +117,7 @@ async function checkSearch(page) {
   await becomes(() => page.locator("#found-count").innerText(), "0 found");
 }
 
-/** The form of an operation, opened by the address of the operation. */
+/** Opens an operation by its address, and returns its form. */
 async function form(page, id) {
   await page.goto(`${base}/docs/reference#${id}`);
   await page.locator("html[data-ready]").waitFor();
@@ -128,12 +128,12 @@ async function form(page, id) {
   return box;
 }
 
-/** Sends an operation's request; returns the status and the body of the response, which the page must show. */
+/** Sends an operation's request, and checks that the page shows the response. Returns its status and body. */
 async function send(page, box) {
   // The form may still read an existing ID, so only the response of this operation counts.
   const { method, path } = await box.evaluate((element) => ({ ...element.dataset }));
   const route = new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`);
-  // Chromium can drop a body before it is read here, so the body is read on its way to the page.
+  // Chromium can drop a body before this check reads it, so a route reads the body on its way to the page.
   const answers = [];
   const matches = (url) => route.test(url.pathname);
   await page.route(matches, async (handled) => {
@@ -155,7 +155,7 @@ async function send(page, box) {
 }
 
 async function checkForms(page) {
-  // Without a token: the page asks for one.
+  // Without a token, the page asks for one.
   let box = await form(page, "listUrls");
   let answer = await send(page, box);
   assert.deepEqual([answer.status, answer.body.code], ["401", "401"]);
@@ -165,7 +165,7 @@ async function checkForms(page) {
   await becomes(() => page.locator("#token-state").innerText().then((text) => text.startsWith("Company 1, until ")), true);
   await page.keyboard.press("Escape");
 
-  // A parameter, with the keyboard only.
+  // Sets a parameter by keyboard alone.
   await box.getByLabel("per_page").focus();
   await page.keyboard.type("2");
   const sent = page.waitForResponse((response) => response.url().includes("per_page=2"));
@@ -177,10 +177,10 @@ async function checkForms(page) {
   assert.ok(command.includes("per_page=2") && command.includes("$TOKEN") && !command.includes(token), command);
   await checkAccess(page, "a response");
 
-  // The token survives a reload, is not in other tabs, and serves the console.
+  // The token survives a reload and works in the console, but not in other tabs.
   await page.reload();
   box = await form(page, "getCase");
-  // The form has an existing ID for the token.
+  // The form suggests an existing ID of the token's company.
   await page.route("**/api/cases", (route) => route.fulfill({ contentType: "application/x-ndjson", body: '{"case_id":3}\n{"case_id":4}\n' }));
   await page.reload();
   box = await form(page, "getCase");
@@ -198,13 +198,13 @@ async function checkForms(page) {
   await page.goto(`${base}/console`);
   await page.getByRole("navigation", { name: "Sections" }).waitFor();
 
-  // An invalid body, and a valid one.
+  // Sends an invalid body, and then a valid body.
   box = await form(page, "createAffiliates");
   const body = box.getByRole("textbox", { name: "Body" });
   await body.fill(JSON.stringify({ client_affiliate_id: "P-1", country: 5 }));
   answer = await send(page, box);
   assert.deepEqual([answer.status, Object.keys(answer.body.errors).sort()], ["422", ["affiliate_name", "country"]]);
-  // Markup in a response shows as text.
+  // The page shows markup in a response as text.
   const name = `<img src=x> ${Date.now()}`;
   await body.fill(JSON.stringify({ client_affiliate_id: "P-1", affiliate_name: name, country: "CH" }));
   answer = await send(page, box);
@@ -217,10 +217,10 @@ async function checkForms(page) {
   await box.scrollIntoViewIfNeeded();
   await picture(page, "docs-try.png");
 
-  // The filter.
+  // Filters the operations.
   await page.locator("#filter").fill("put affil");
   await becomes(() => page.locator(".contents li:visible").count(), 1);
-  // Another language shows everywhere, and stays after a reload.
+  // A chosen language applies to all samples, also after a reload.
   await page.locator('#createAffiliates [role="tab"][data-name="TypeScript"]').click();
   await page.reload();
   await page.locator("html[data-ready]").waitFor();
@@ -236,7 +236,7 @@ async function checkForms(page) {
 }
 
 async function check(page, problems) {
-  // `/` leads a browser to the pages.
+  // In a browser, `/` links to the pages.
   await page.goto(`${base}/`);
   await page.getByRole("link", { name: "Documentation" }).click();
   await page.waitForURL(`${base}/docs`);
@@ -250,7 +250,7 @@ async function check(page, problems) {
   const links = await checkLinks(page);
   await checkSearch(page);
   await checkForms(page);
-  // The first view of an operation.
+  // Takes a screenshot of an operation as a new user sees it.
   await page.evaluate("sessionStorage.clear()");
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.emulateMedia({ reducedMotion: "reduce" });
@@ -259,7 +259,7 @@ async function check(page, problems) {
   await page.locator("html[data-ready]").waitFor();
   await picture(page, "docs.png");
   assert.deepEqual(problems, []);
-  console.log(`${PAGES.length} pages show ${operations.length} operations and have ${links} links; signed in, read and created with them`);
+  console.log(`checked ${PAGES.length} pages with ${operations.length} operations and ${links} links; signed in, and sent requests from the forms`);
 }
 
 withPage({ origins: [base], expected: EXPECTED, viewport: WIDE }, check).catch((error) => {

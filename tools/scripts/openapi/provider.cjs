@@ -1,5 +1,5 @@
-// An OpenID Connect provider with accounts of a company, for an officer's day: node provider.cjs CONSOLE, where CONSOLE is the address of the
-// console. Prints its issuer. The password of each account is its name. Only bea has an e-mail address, only noor gets refresh tokens, and
+// An OpenID Connect provider with company accounts, for officers-day.cjs: node provider.cjs CONSOLE, where CONSOLE is the address of the
+// console. Prints the issuer. The password of each account is its name. Only bea has an e-mail address, only noor gets refresh tokens, and
 // guest has no company.
 "use strict";
 
@@ -28,13 +28,13 @@ async function start(consoleAddress) {
       redirect_uris: [consoleAddress], post_logout_redirect_uris: [consoleAddress],
     }],
     jwks: { keys: [{ ...privateKey.export({ format: "jwk" }), kid: "a", use: "sig", alg: "RS256" }] },
-    cookies: { keys: ["of a provider that lives for minutes"] },
+    cookies: { keys: ["key of a short-lived test provider"] },
     scopes: SCOPE.split(" "),
     findAccount: (_, id) => (id in ACCOUNTS ? { accountId: id, claims: () => ({ sub: id }) } : undefined),
     extraTokenClaims: (_, token) => ACCOUNTS[token.accountId],
     issueRefreshToken: (_, client, { accountId }) => accountId === "noor",
     interactions: { url: (_, { uid }) => `/interaction/${uid}` },
-    // Clocks of pages run ahead in the walk.
+    // The officer's day moves the clocks of pages forward.
     ttl: { IdToken: 24 * HOUR, Session: 24 * HOUR, Grant: 24 * HOUR, RefreshToken: 24 * HOUR, Interaction: HOUR },
     features: {
       devInteractions: { enabled: false },
@@ -49,7 +49,7 @@ async function start(consoleAddress) {
         ctx.body = page("Sign out", `${form}<button form="op.logoutForm" name="logout" value="yes">Sign out everywhere</button>`);
       } },
     },
-    // The company has agreed for its officers.
+    // The company has consented for its officers.
     async loadExistingGrant(ctx) {
       const grant = new ctx.oidc.provider.Grant({ accountId: ctx.oidc.session.accountId, clientId: CLIENT });
       grant.addOIDCScope(SCOPE);
@@ -70,7 +70,7 @@ async function start(consoleAddress) {
   console.log(issuer);
 }
 
-/** The form to sign in, and what it sends. */
+/** Serves the sign-in form, and handles its submission. */
 async function interact(provider, typed, request, response) {
   if (typed.has("cancel")) {
     await provider.interactionFinished(request, response, { error: "access_denied", error_description: "the officer cancelled" }, { mergeWithLastSubmission: false });

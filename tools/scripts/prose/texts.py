@@ -1,6 +1,6 @@
-"""Extracts the texts of the program that users see, for the linter: `texts.py FOLDER`.
+"""Extracts the program's user-visible texts for the linter: `texts.py FOLDER`.
 
-Each source file with texts becomes a file in the folder, in which every text has the line of its source. Prints the files.
+Writes a file to the folder for each source file with texts, and prints its name. Every text keeps its line number.
 """
 
 import json
@@ -9,19 +9,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-# What users see: error messages, log lines, help of metrics, texts of the console. `--help` is on a page, docs/configuration.md.
+# Sources of error messages, log lines, metric descriptions and console texts. A page, docs/configuration.md, has the output of `--help`.
 CODE = re.compile(
     r"^(cli|core-server|rest-gateway|proto|client/rust|crates/[a-z-]+)/src/.*\.rs$|^crates/pages/src/.*\.js$"
     r"|^client/python/src/.*\.py$|^client/grpc-python/src/.*\.py$|^client/typescript/src/.*\.ts$"
 )
 GENERATED = ("client/python/src/affiliate_compliance/models.py",)
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"|`([^`\n]*)`')
-# Statements, and names of files and symbols.
+# SQL statements, and names of files and symbols.
 NOT_A_TEXT = re.compile(
     r"^\s*(select|insert|update|delete|with|create|alter|grant|revoke|set|drop|lock|begin|commit|do|truncate|vacuum|from|where|and|or)\b"
     r"|\b(bigint|smallint|integer)\b|\w\[\]|^[a-z_.:]+$|[;=]\s*$|\$\d|::|=>|</?[a-z]+[ >]"
 )
-# A field of a format, such as `{name:?}`, and an escape.
+# A placeholder of a format string, such as `{name:?}`.
 FIELD = re.compile(r"\$?\{[^{}]*\}")
 
 
@@ -30,7 +30,7 @@ def is_a_text(text):
 
 
 def sentence(text):
-    """A text for the linter, which ends, so that it is not taken for one with the next line."""
+    """Returns a text for the linter. Adds a final period, so that the linter does not join it with the next line."""
     text = FIELD.sub("it", text).replace("\\n", " ").replace('\\"', '"').replace("\\u{2028}", " ").strip()
     return text if text.endswith((".", ":", "?", "!", "…")) else text + "."
 
@@ -38,7 +38,7 @@ def sentence(text):
 def from_code(lines):
     in_tests = False
     for number, line in enumerate(lines):
-        # Tests are at the end of a file.
+        # The tests of a file are at its end.
         in_tests = in_tests or line.strip() in ("mod tests {", "#[cfg(test)]")
         code = line.strip()
         if in_tests or code.startswith(("//", "#[", "* ", "#!", "expect(", "reason =")) and not code.startswith("#[error"):

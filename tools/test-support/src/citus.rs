@@ -1,4 +1,4 @@
-//! Databases of tests on Citus. `TEST_DATABASE_URL` connects a superuser to its coordinator.
+//! Test databases on Citus. `TEST_DATABASE_URL` connects a superuser to the coordinator.
 
 use std::{
     cell::RefCell,
@@ -14,26 +14,26 @@ use embedded_postgres::{OWNER_ROLE, SERVICE_ROLE};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool, postgres::PgConnectOptions};
 use tokio::{runtime::Runtime, sync::Mutex};
 
-/// Shards of a table: enough for companies on several nodes, and few enough to create in a second.
+/// Shards per table: enough to place companies on several nodes, and few enough to create in a second.
 const SHARDS: u32 = 4;
 const PREFIX: &str = "compliance_test_";
 
 static NODES: OnceLock<Vec<PgConnectOptions>> = OnceLock::new();
-/// The roles, which all databases share. Citus cannot synchronise them to all nodes twice at the same time.
+/// Locks the roles, which all databases share. Citus cannot sync them to all nodes twice at the same time.
 pub(crate) static ROLES: Mutex<()> = Mutex::const_new(());
 
 thread_local! {
-    /// The databases of the test that runs on this thread.
+    /// The databases of the test on this thread.
     static CREATED: RefCell<Created> = const { RefCell::new(Created(Vec::new())) };
 }
 
-/// The URL in the environment.
+/// Returns the options of the URL in the environment.
 fn given() -> Option<PgConnectOptions> {
     let url = env::var("TEST_DATABASE_URL").ok().filter(|url| !url.is_empty())?;
-    Some(url.parse().expect("TEST_DATABASE_URL is the URL of a database"))
+    Some(url.parse().expect("TEST_DATABASE_URL is not a database URL"))
 }
 
-/// Finds the nodes and creates the roles, if the environment names a coordinator. Removes the rest of an earlier run.
+/// Finds the nodes and creates the roles, if the environment names a coordinator. Drops the databases of earlier runs.
 pub(crate) async fn prepare() -> bool {
     let Some(coordinator) = given() else { return false };
     let mut connection = PgConnection::connect_with(&coordinator).await.unwrap();
@@ -68,7 +68,7 @@ async fn on(node: &PgConnectOptions, statements: &[String]) {
     connection.close().await.unwrap();
 }
 
-/// Creates a database on all nodes. Returns how its owner connects to it, and its URL.
+/// Creates a database on all nodes. Returns its owner's connection options, and its URL.
 pub(crate) async fn create() -> (PgConnectOptions, String) {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let name = format!("{PREFIX}{}_{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -76,7 +76,7 @@ pub(crate) async fn create() -> (PgConnectOptions, String) {
     let nodes = NODES.get().unwrap();
     let made = nodes.iter().map(async |node| {
         let shards = format!("alter database {name} set citus.shard_count = {SHARDS}");
-        // As docs/operations/citus.md describes.
+        // Follows docs/operations/citus.md.
         let locks = format!("alter role {SERVICE_ROLE} in database {name} set lock_timeout = '100ms'");
         let counters = format!("alter database {name} set citus.enable_stat_counters = on");
         let database = format!("create database {name} owner {OWNER_ROLE}");
@@ -89,7 +89,7 @@ pub(crate) async fn create() -> (PgConnectOptions, String) {
     let coordinator = nodes[0].clone().database(&name);
     let mut statements = vec![add("citus_set_coordinator_host", &nodes[0])];
     statements.extend(nodes[1..].iter().map(|node| add("citus_add_node", node)));
-    // The first object of a role in a database synchronises the role, which cannot happen twice at the same time.
+    // A role's first object in a database syncs the role, which Citus cannot do twice at the same time.
     statements.push(format!("set role {OWNER_ROLE}"));
     statements.extend(["create type role_is_known as ()", "drop type role_is_known"].map(str::to_owned));
     {
@@ -101,7 +101,7 @@ pub(crate) async fn create() -> (PgConnectOptions, String) {
     (coordinator.username(OWNER_ROLE), url)
 }
 
-/// The databases of a test, which are dropped with its thread.
+/// The databases of a test, dropped at the end of its thread.
 struct Created(Vec<String>);
 
 impl Drop for Created {
@@ -112,7 +112,7 @@ impl Drop for Created {
     }
 }
 
-/// Drops databases. The next run drops databases with a transaction that Citus has not ended.
+/// Drops databases. If Citus has an open transaction in a database, the next run drops the database.
 async fn drop_all(databases: Vec<String>) {
     let Some(nodes) = NODES.get().filter(|_| !databases.is_empty()) else { return };
     let dropped = nodes.iter().map(async |node| {
@@ -127,7 +127,7 @@ async fn drop_all(databases: Vec<String>) {
     futures::future::join_all(dropped).await;
 }
 
-/// The sessions of clients as a table: `pg_stat_activity`, of all nodes on Citus.
+/// Returns the table of client connections: `pg_stat_activity`, or its equivalent for all nodes on Citus.
 pub fn activity() -> &'static str {
     if NODES.get().is_some() {
         "(select * from citus_stat_activity where not is_worker_query) activity"
@@ -136,7 +136,7 @@ pub fn activity() -> &'static str {
     }
 }
 
-/// Connects a superuser to the coordinator, with the database of a pool. `None` if tests do not run on Citus.
+/// Connects a superuser to the pool's database on the coordinator. Returns `None` if tests do not run on Citus.
 pub async fn connect_to_citus(pool: &PgPool) -> Option<PgConnection> {
     let [coordinator, ..] = &NODES.get()?[..] else { return None };
     let options = pool.connect_options();
@@ -144,7 +144,9 @@ pub async fn connect_to_citus(pool: &PgPool) -> Option<PgConnection> {
     Some(PgConnection::connect_with(&coordinator).await.unwrap())
 }
 
-/// Connection options and shards of each node with shards of a table. On a single server: its options and the table.
+/// Returns the connection options and shards of each node that has shards of a table.
+///
+/// Without Citus, returns the server's options and the table.
 pub(crate) async fn shards(pool: &PgPool, table: &str) -> Vec<(PgConnectOptions, String)> {
     let options = pool.connect_options().as_ref().clone();
     let Some([coordinator, ..]) = NODES.get().map(Vec::as_slice) else { return vec![(options, table.to_owned())] };

@@ -1,4 +1,4 @@
-//! Temporary database servers that always end with the test program.
+//! Temporary database servers that stop with the test program.
 
 use std::{
     os::unix::process::CommandExt as _,
@@ -10,7 +10,7 @@ use std::{
 use embedded_postgres::{ADMIN_ROLE, Cluster, ClusterOptions, Endpoint};
 use sqlx::{Connection as _, PgConnection};
 
-/// Waits until this program ends, then stops the server in a folder and removes the folder.
+/// Waits until this program exits, then stops the server in a folder and removes the folder.
 const AFTER_THIS_PROGRAM: &str = r#"
     cat >/dev/null
     if server=$(head -n 1 "$0/postgres/postmaster.pid"); then
@@ -26,7 +26,7 @@ pub struct TestCluster {
     /// The address of the server.
     pub endpoint: Endpoint,
     cluster: Mutex<Option<Cluster>>,
-    /// Closes when the server is dropped, or when the program ends.
+    /// Closes when the server is dropped or the program exits.
     _end: ChildStdin,
 }
 
@@ -34,16 +34,16 @@ impl TestCluster {
     /// Starts a server, usually with [`ClusterOptions::temporary`].
     pub async fn start(options: ClusterOptions) -> Self {
         let end = remove_after_this_program(&options.data_dir);
-        let cluster = Cluster::start(options).await.unwrap_or_else(|error| panic!("no database for tests: {error}"));
+        let cluster = Cluster::start(options).await.unwrap_or_else(|error| panic!("cannot start PostgreSQL: {error}"));
         let endpoint = cluster.endpoint().clone();
-        // Tests connect as the owner and watch the sessions of the service, which has another role.
+        // Tests connect as the owner, and watch connections of the service's role.
         let mut admin = PgConnection::connect_with(&endpoint.options(ADMIN_ROLE, "postgres")).await.unwrap();
         sqlx::raw_sql("grant pg_monitor, pg_signal_backend to compliance").execute(&mut admin).await.unwrap();
         admin.close().await.unwrap();
         Self { endpoint, cluster: Mutex::new(Some(cluster)), _end: end }
     }
 
-    /// The process ID of the server while it runs.
+    /// Returns the server's process ID while it runs.
     pub fn server_pid(&self) -> Option<i32> {
         self.cluster.lock().unwrap().as_ref().and_then(Cluster::server_pid)
     }
@@ -64,7 +64,7 @@ impl Drop for TestCluster {
     }
 }
 
-/// Removes a folder, and ends its server, when the result is dropped or this program ends.
+/// Stops the server in a folder and removes the folder when the result is dropped or this program exits.
 pub fn remove_after_this_program(folder: &Path) -> ChildStdin {
     let mut shell = Command::new("sh");
     shell
@@ -73,6 +73,6 @@ pub fn remove_after_this_program(folder: &Path) -> ChildStdin {
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // A signal from the keyboard ends this program only.
+    // Ctrl-C does not reach the shell.
     shell.process_group(0).spawn().unwrap().stdin.take().unwrap()
 }

@@ -1,4 +1,4 @@
-//! gRPC messages as bytes, for calls of operations by name.
+//! A codec for encoded gRPC messages, to call operations by path.
 
 use bytes::{Buf as _, BufMut as _};
 use tonic::{

@@ -1,5 +1,5 @@
-//! Compares every exchange of the tests with the OpenAPI document: the status, headers and body
-//! of each response, and each accepted request.
+//! Compares every exchange with the OpenAPI document: the status, headers and body of each response, and each
+//! accepted request.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// The document that the service serves as `/openapi.json`. A gateway test compares them.
 const DOCUMENT: &str = include_str!("../../../docs/openapi.json");
 
-/// Longer bodies are not checked against their schema, which would take a second for some MiB.
+/// Maximum size of a body to check, in bytes. Checking several MiB would take a second.
 const LONGEST: usize = 4 << 20;
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::new);
@@ -27,17 +27,17 @@ pub(crate) fn check(method: &str, url: &Url, body: Option<&[u8]>, response: Resp
     let problems = CONTRACT.problems(&exchange);
     let (status, headers, text) = response;
     let shown: String = text.chars().take(2000).collect();
-    assert!(problems.is_empty(), "{method} {url} is not as documented: {problems:#?}\n{status} {headers:?}\n{shown}");
+    assert!(problems.is_empty(), "{method} {url} is undocumented: {problems:#?}\n{status} {headers:?}\n{shown}");
 }
 
-/// The routes that need a token: `GET /api/urls/{id}`.
+/// Returns the routes that need a token, such as `GET /api/urls/{id}`.
 pub fn documented_routes_with_token() -> BTreeSet<String> {
     let operations = CONTRACT.operations();
     let is_open = |operation: &Value| operation.get("security").is_some_and(|security| *security == json!([]));
     operations.filter(|(.., operation)| !is_open(operation)).map(|(route, ..)| route).collect()
 }
 
-/// A documented operation and the path of a request.
+/// A documented operation that matches a request.
 #[derive(Debug)]
 pub struct DocumentedRoute {
     /// `GET /api/urls/{id}`
@@ -50,7 +50,7 @@ pub struct DocumentedRoute {
     pub values: Vec<(&'static str, String)>,
 }
 
-/// The operation of a method and a path below `/api`, without a query.
+/// Returns the operation of a method and a path below `/api`, without a query.
 pub fn documented_route(method: &str, path: &str) -> Option<DocumentedRoute> {
     let paths = CONTRACT.document["paths"].as_object()?.iter();
     let routes = paths.filter_map(|(template, methods)| {
@@ -97,7 +97,7 @@ impl Contract {
         Self { document, closed, validators: Mutex::default() }
     }
 
-    /// Every operation: name, path, method and definition.
+    /// Returns the name, path, method and definition of every operation.
     fn operations(&self) -> impl Iterator<Item = (String, &str, &str, &Value)> {
         let paths = self.document["paths"].as_object().unwrap().iter();
         paths.flat_map(|(path, operations)| {
@@ -133,7 +133,7 @@ impl Contract {
                 }
                 problems
             }
-            // The service checks the head before the path.
+            // The service checks the request's headers before its path.
             None if [400, 417, 503].contains(&status) => self.problems_of_error(status, exchange),
             None if of_path.is_empty() => self.expect(404, exchange),
             None => {
@@ -144,7 +144,7 @@ impl Contract {
                 documented.insert("head".to_owned());
                 let mut problems = self.expect(405, exchange);
                 if allowed != documented {
-                    problems.push(format!("allows {allowed:?}, and documents {documented:?}"));
+                    problems.push(format!("`Allow` has {allowed:?}, but the document has {documented:?}"));
                 }
                 problems
             }
@@ -154,17 +154,17 @@ impl Contract {
     fn expect(&self, status: u16, exchange: &Exchange<'_>) -> Vec<String> {
         match exchange.response.0 {
             same if same == status => self.problems_of_error(status, exchange),
-            other => vec![format!("the route is not documented, so {status} is due and not {other}")],
+            other => vec![format!("the document lacks this route, so expected {status} instead of {other}")],
         }
     }
 
-    /// Checks a response without an operation: an envelope with the status as its code.
+    /// Checks a response without an operation, which is an envelope with the status as its code.
     fn problems_of_error(&self, status: u16, exchange: &Exchange<'_>) -> Vec<String> {
         let schema =
             json!({"$ref": "#/components/schemas/Error", "properties": {"code": {"const": status.to_string()}}});
         let mut problems = self.problems_of_body(&format!("error {status}"), &schema, exchange);
         if !exchange.response.1.contains_key("x-request-id") {
-            problems.push("it has no request ID".to_owned());
+            problems.push("the response has no request ID".to_owned());
         }
         problems
     }
@@ -188,13 +188,13 @@ impl Contract {
         }
         let Some(content) = response["content"].as_object() else {
             if !text.is_empty() {
-                problems.push("it has a body".to_owned());
+                problems.push("the response has a body, but the document has no content".to_owned());
             }
             return problems;
         };
         let media_type = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
         let kind = media_type.split(';').next().unwrap_or_default();
-        // Another format, if the request asks for it.
+        // The request can ask for another documented format.
         match content.get(kind).or_else(|| response.get("x-other-content")?.get(kind)) {
             Some(media) if media_type == "application/json" => {
                 problems.extend(self.problems_of_body(name, &media["schema"], exchange));
@@ -221,12 +221,12 @@ impl Contract {
         }
     }
 
-    /// The parts of an accepted request that the document does not allow.
+    /// Returns the parts of an accepted request that violate the document.
     fn problems_of_request(&self, route: &str, operation: &Value, exchange: &Exchange<'_>) -> Vec<String> {
         let mut found = Vec::new();
         let media = &operation["requestBody"]["content"]["application/json"];
         let body = exchange.body.filter(|body| body.len() <= LONGEST);
-        // This parser refuses a few texts that the service accepts, such as 1e400 under an unknown key.
+        // Skips bodies that this parser rejects but the service accepts, such as 1e400 under an unknown key.
         if let Some(body) = body.and_then(|body| serde_json::from_slice::<Value>(body).ok())
             && let Some(schema) = media.get("schema")
         {
@@ -257,8 +257,8 @@ impl Contract {
     }
 }
 
-/// The body with null instead of empty texts, which are equal in optional fields. Formats cannot express this. A required
-/// field accepts neither.
+/// Replaces empty strings with null, which optional fields treat as equal and formats cannot express. Required fields
+/// accept neither.
 fn without_empty_texts(body: Value) -> Value {
     match body {
         Value::String(text) if text.is_empty() => Value::Null,
@@ -270,7 +270,7 @@ fn without_empty_texts(body: Value) -> Value {
     }
 }
 
-/// Whether a path matches a documented path.
+/// Returns whether a path matches a documented path.
 fn matches(documented: &str, path: &str) -> bool {
     let (mut documented, mut path) = (documented.split('/'), path.split('/'));
     loop {
@@ -282,7 +282,7 @@ fn matches(documented: &str, path: &str) -> bool {
     }
 }
 
-/// A header or query value, with the type of its schema.
+/// Converts a header or query value to the type of its schema.
 fn typed(schema: &Value, value: &str) -> Value {
     match value.parse::<i64>() {
         Ok(number) if schema["type"] == "integer" => number.into(),
@@ -296,7 +296,7 @@ fn with_schemas(schema: Value, schemas: &Value) -> Value {
     Value::Object(schema)
 }
 
-/// Closes every object of a schema, because the service sends only documented keys.
+/// Forbids additional properties in a schema, because the service sends only documented keys.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(keywords) => {

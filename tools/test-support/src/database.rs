@@ -1,4 +1,4 @@
-//! Databases: a migrated template, and a copy for each test.
+//! Test databases: a migrated template, and a copy for each test.
 
 use std::{
     fs::{self, OpenOptions},
@@ -27,7 +27,7 @@ use crate::{TestCluster, citus, pooler::Pooler};
 
 const TEMPLATE: &str = "template_of_tests";
 
-/// The server of this program. `None` if tests have their databases on Citus.
+/// The database server of this program. `None` if the test databases are on Citus.
 static SERVER: OnceCell<Option<Endpoint>> = OnceCell::const_new();
 /// The pooler in front of the server, if all services of this program use it.
 static POOLER: Mutex<Option<Pooler>> = Mutex::new(None);
@@ -35,15 +35,15 @@ static POOLER: Mutex<Option<Pooler>> = Mutex::new(None);
 /// A migrated database that no other test uses.
 #[derive(Debug)]
 pub struct TestDatabase {
-    /// Connection options of the owner. Services of tests connect as a role that owns nothing.
+    /// The owner's connection options. Services connect as a role that owns nothing.
     pub options: PgConnectOptions,
-    /// Its `postgres://` address.
+    /// The `postgres://` URL.
     pub url: String,
-    /// The socket of its server, if that is not Citus.
+    /// The server's socket. Empty on Citus.
     pub socket: PathBuf,
 }
 
-/// Few connections to the server, so that transactions often get another connection than before.
+/// Settings with few server connections, so that transactions often switch connections.
 const POOLER_SETTINGS: &str = "pool_mode = transaction
 max_prepared_statements = 300
 default_pool_size = 12
@@ -55,7 +55,7 @@ max_client_conn = 2000";
 pub(crate) async fn start_pooler(endpoint: &Endpoint, folder: &Path) {
     let Some(program) = Pooler::given() else { return };
     let server_folder = folder.join("postgres");
-    // The server identifies clients by the user of their process.
+    // The server authenticates clients by the user of their process.
     let user = fs::metadata(&server_folder).unwrap().uid();
     let user = User::from_uid(Uid::from_raw(user)).unwrap().unwrap().name;
     let mut users = OpenOptions::new().append(true).open(folder.join("postgres.ident")).unwrap();
@@ -65,7 +65,7 @@ pub(crate) async fn start_pooler(endpoint: &Endpoint, folder: &Path) {
     let server = format!("host={} port=5432", endpoint.socket_dir().display());
     let pooler = Pooler::start(&program, &server, SERVICE_ROLE, POOLER_SETTINGS, &server_folder);
     *POOLER.lock().unwrap() = Some(pooler);
-    // The service names the settings that its role needs. Here all databases have them.
+    // The service's error has the settings that its role needs. Applies them to all databases.
     let target = Target::from(behind_pooler(endpoint.options(SERVICE_ROLE, "postgres")));
     match core_server::database::open(target, 1).await {
         Err(DatabaseError::SharedSettings { statements, .. }) => {
@@ -77,7 +77,7 @@ pub(crate) async fn start_pooler(endpoint: &Endpoint, folder: &Path) {
     eprintln!("services connect through {}", program.display());
 }
 
-/// Connection options of a service: through the pooler, if it serves the database.
+/// Returns a service's connection options, through the pooler if it serves the database.
 pub(crate) fn behind_pooler(options: PgConnectOptions) -> PgConnectOptions {
     let socket = SERVER.get().and_then(Option::as_ref).map(Endpoint::socket_dir);
     match &*POOLER.lock().unwrap() {
@@ -88,7 +88,7 @@ pub(crate) fn behind_pooler(options: PgConnectOptions) -> PgConnectOptions {
     }
 }
 
-/// The server. The first test starts it with the template, in its own thread, since it outlives that test.
+/// Returns the server. The first test starts the server in a separate thread, because the server outlives that test.
 async fn server() -> Option<&'static Endpoint> {
     let start = || async {
         let (started, server) = oneshot::channel();
@@ -99,7 +99,7 @@ async fn server() -> Option<&'static Endpoint> {
                     return;
                 }
                 let mut options = ClusterOptions::temporary();
-                // Every service that runs at the same time has its own connections.
+                // Concurrent services have their own connections.
                 options.max_connections = 400;
                 let folder = options.data_dir.clone();
                 let server = TestCluster::start(options).await;
@@ -110,7 +110,7 @@ async fn server() -> Option<&'static Endpoint> {
                 pending::<()>().await;
             });
         });
-        server.await.expect("the database server of the tests starts")
+        server.await.expect("cannot start the database server of the tests")
     };
     SERVER.get_or_init(start).await.as_ref()
 }
@@ -121,7 +121,7 @@ async fn migrate(options: PgConnectOptions) {
     pool.close().await;
 }
 
-/// Creates a database for a test in the server of this program or on Citus.
+/// Creates a database for a test, on this program's server or on Citus.
 pub async fn fresh_database() -> TestDatabase {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let Some(endpoint) = server().await else {
@@ -134,7 +134,7 @@ pub async fn fresh_database() -> TestDatabase {
     let statement = format!("create database {name} owner {OWNER_ROLE} template {TEMPLATE}");
     sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut admin).await.unwrap();
     admin.close().await.unwrap();
-    // The template has another identity.
+    // Replaces the identity copied from the template.
     let mut owner = PgConnection::connect_with(&endpoint.options(OWNER_ROLE, &name)).await.unwrap();
     sqlx::raw_sql("update database_identity set identity = current_identity()").execute(&mut owner).await.unwrap();
     owner.close().await.unwrap();
@@ -146,7 +146,7 @@ pub async fn fresh_database() -> TestDatabase {
 }
 
 impl TestDatabase {
-    /// Creates and migrates a database in a server of the test.
+    /// Creates and migrates a database on a test's own server.
     pub async fn create(endpoint: &Endpoint, name: &str) -> Self {
         endpoint.create_database(name).await.unwrap();
         migrate(endpoint.options(OWNER_ROLE, name)).await;

@@ -26,7 +26,7 @@ use tower::{Service, ServiceExt as _, util::BoxCloneSyncService};
 
 use crate::codec::Bytes;
 
-/// Large enough for whole batches in one message.
+/// Maximum message size, in bytes. Large enough for whole batches.
 const MESSAGE_LIMIT: usize = 256 << 20;
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -34,7 +34,7 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// Calls with a token, over a network or within the process.
 pub type Calls = InterceptedService<BoxCloneSyncService<http::Request<Body>, http::Response<Body>, BoxError>, Bearer>;
 
-/// A client of each service, all with the same token.
+/// A client for each service, all with the same token.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "each field is the client of the service that its type names")]
 pub struct GrpcClients {
@@ -56,7 +56,7 @@ pub struct GrpcClients {
     calls: Calls,
 }
 
-/// Presents a token with every call.
+/// Sends a token with every call.
 #[derive(Clone, Debug)]
 pub struct Bearer(MetadataValue<Ascii>);
 
@@ -68,13 +68,13 @@ impl Interceptor for Bearer {
 }
 
 impl GrpcClients {
-    /// Clients over their own connection.
+    /// Creates clients with their own connection.
     pub async fn connect(address: SocketAddr, token: &str) -> Self {
         let endpoint = Endpoint::from_shared(format!("http://{address}")).unwrap();
         Self::over(endpoint.connect().await.unwrap(), token)
     }
 
-    /// Clients over any gRPC service, such as a channel or a core in this process.
+    /// Creates clients over any gRPC service, such as a channel or a core in this process.
     pub fn over<S>(service: S, token: &str) -> Self
     where
         S: Service<http::Request<Body>, Response = http::Response<Body>, Error: Into<BoxError>, Future: Send>
@@ -104,11 +104,11 @@ impl GrpcClients {
         }
     }
 
-    /// Calls an operation that returns one message, by its path, `/package.Service/Operation`, with an encoded message.
+    /// Calls a unary operation by its path, `/package.Service/Operation`, with an encoded message.
     ///
     /// # Errors
     ///
-    /// Returns the error of the operation.
+    /// Returns the operation's error.
     pub async fn call(&self, path: &'static str, message: Vec<u8>) -> Result<Vec<u8>, Status> {
         let mut grpc = Grpc::new(self.calls.clone()).max_decoding_message_size(MESSAGE_LIMIT);
         grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
@@ -117,10 +117,10 @@ impl GrpcClients {
     }
 }
 
-/// The reason in the `google.rpc.ErrorInfo` of an error. Also checks the domain.
+/// Returns the reason in an error's `google.rpc.ErrorInfo`. Panics if the domain is wrong.
 pub fn reason_of(status: &Status) -> String {
     let details = status.get_error_details();
-    let info = details.error_info().unwrap_or_else(|| panic!("a status without ErrorInfo: {status:?}"));
+    let info = details.error_info().unwrap_or_else(|| panic!("the status has no ErrorInfo: {status:?}"));
     assert_eq!(info.domain, "compliance.v1", "{status:?}");
     info.reason.clone()
 }

@@ -1,8 +1,8 @@
-//! Shared by the tests of every crate: databases, tokens, clients, processes and clean-up.
+//! Test helpers for every crate: databases, tokens, clients, processes and cleanup.
 //!
-//! Functions panic if they fail, which fails the test.
-#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
-#![allow(clippy::disallowed_methods, reason = "tasks of tests end with them")]
+//! Functions panic on errors, which fails the test.
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "tests fail by panicking")]
+#![allow(clippy::disallowed_methods, reason = "spawned tasks end with their test")]
 
 #[cfg(feature = "core")]
 mod citus;
@@ -62,7 +62,7 @@ pub use tokens::{
 #[cfg(feature = "core")]
 pub use webhook_receiver::{Reaction, Received, WebhookReceiver};
 
-/// Whether long tests run in full: `COMPLIANCE_LONG_TESTS=1`.
+/// Returns whether long tests run in full (`COMPLIANCE_LONG_TESTS=1`).
 pub fn long_tests() -> bool {
     std::env::var_os("COMPLIANCE_LONG_TESTS").is_some_and(|value| value == "1")
 }

@@ -1,4 +1,4 @@
-//! Locked tables, for which statements wait.
+//! Locked tables that block statements.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgPool};
 
 use crate::{citus, process::PATIENCE};
 
-/// A table that is locked until it is released. On Citus, all its shards are locked.
+/// A table that stays locked until [`Self::release`]. On Citus, all its shards are locked.
 pub struct LockedTable(Vec<PgConnection>);
 
 impl LockedTable {
@@ -22,7 +22,7 @@ impl LockedTable {
         Self(connections)
     }
 
-    /// Whether a statement waits for it.
+    /// Returns whether a statement waits for the table.
     pub async fn is_awaited(&mut self) -> bool {
         let waits = "select exists (
             select from pg_locks w join pg_locks h on h.pid = pg_backend_pid() and (h.database, h.relation) = (w.database, w.relation)
@@ -35,7 +35,7 @@ impl LockedTable {
         false
     }
 
-    /// Waits until a statement waits for it.
+    /// Waits until a statement waits for the table.
     pub async fn until_awaited(&mut self) {
         let start = Instant::now();
         while !self.is_awaited().await {
@@ -44,7 +44,7 @@ impl LockedTable {
         }
     }
 
-    /// Releases the lock, so that waiting statements continue.
+    /// Releases the lock.
     pub async fn release(self) {
         for mut connection in self.0 {
             sqlx::raw_sql("rollback").execute(&mut connection).await.unwrap();

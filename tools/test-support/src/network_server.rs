@@ -1,4 +1,4 @@
-//! Database servers on the network, with passwords, standbys and fail-over.
+//! Database servers on the network, with passwords, standbys and failover.
 
 use std::{
     fs,
@@ -27,7 +27,7 @@ use crate::{
 const ACCESS: &str = "host all service 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n\
                       host replication all 127.0.0.1/32 trust\n";
 
-/// A PostgreSQL server at a loopback port. Dropping it kills the server and removes its data.
+/// A PostgreSQL server on a loopback port. Dropping it kills the server and removes its data.
 #[derive(Debug)]
 pub struct NetworkServer {
     folder: DataDir,
@@ -81,7 +81,7 @@ impl NetworkServer {
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(self.installation.program(program));
         command.current_dir(Path::new("/")).env("LC_ALL", "C").stdin(Stdio::null());
-        // PostgreSQL does not run as root.
+        // PostgreSQL refuses to run as root.
         if let Some(user) = unprivileged() {
             command.uid(user.uid.as_raw()).gid(user.gid.as_raw());
         }
@@ -105,7 +105,7 @@ impl NetworkServer {
         }
     }
 
-    /// Makes new connections use TLS if they ask for it, with this certificate and key in PEM.
+    /// Enables TLS for new connections, with this certificate and key in PEM.
     pub async fn use_certificate(&self, certificate: &str, key: &str) {
         for (name, content) in [("server.crt", certificate), ("server.key", key)] {
             let path = self.data().join(name);
@@ -123,7 +123,7 @@ impl NetworkServer {
         fs::read_to_string(self.folder.path().join("log")).unwrap()
     }
 
-    /// The URL of a database for a role, with or without a password: `role` or `role:password`.
+    /// Returns the URL of a database for a `role` or a `role:password`.
     pub fn url(&self, role: &str, database: &str) -> String {
         format!("postgres://{role}@{}/{database}", self.address)
     }
@@ -131,7 +131,7 @@ impl NetworkServer {
     /// Runs statements as the superuser.
     pub async fn execute(&self, database: &str, statements: &str) {
         let mut connection = PgConnection::connect(&self.url("postgres", database)).await.unwrap();
-        // One by one, because some cannot run in a transaction.
+        // Runs each statement alone, because some cannot run in a transaction.
         for statement in statements.split(';') {
             sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(&mut connection).await.unwrap();
         }
@@ -147,7 +147,7 @@ impl NetworkServer {
         }
     }
 
-    /// Stops or continues all its processes. Connections of stopped processes stay open and do not respond.
+    /// Stops or resumes all processes of the server. Connections to stopped processes stay open, but do not respond.
     pub fn freeze(&self, is_frozen: bool) {
         let server = self.server.as_ref().unwrap().id().cast_signed();
         let children = fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();
@@ -157,14 +157,14 @@ impl NetworkServer {
         }
     }
 
-    /// Kills all its processes.
+    /// Kills all processes of the server.
     pub fn kill(&mut self) {
         if let Some(mut server) = self.server.take() {
             kill_process(server.id().cast_signed(), Signal::SIGKILL);
             let _ = server.wait();
-            // Its processes end as soon as they notice.
+            // The other processes exit when they notice that their parent is gone.
             let address = self.address;
-            wait_until("nothing listens", || std::net::TcpStream::connect(address).is_err());
+            wait_until("the server's port is closed", || std::net::TcpStream::connect(address).is_err());
         }
     }
 }
@@ -178,7 +178,7 @@ impl Drop for NetworkServer {
     }
 }
 
-/// The user that runs the server if this process is root.
+/// Returns the user that runs the server, if this process is root.
 fn unprivileged() -> Option<User> {
     geteuid().is_root().then(|| User::from_name("nobody").unwrap().unwrap())
 }

@@ -18,26 +18,27 @@ use crate::{
     process::{kill_process, wait_until},
 };
 
-/// Names a `PgBouncer` of version 1.21 or newer, for all services of a test program with one database server.
+/// Path of a `PgBouncer` 1.21 or newer, for all services of a test program with one database server.
 const GIVEN: &str = "COMPLIANCE_TEST_PGBOUNCER";
 
-/// A running `PgBouncer` at a loopback port. Dropping it kills it.
+/// A running `PgBouncer` on a loopback port. Dropping it kills the process.
 #[derive(Debug)]
 pub(crate) struct Pooler {
     address: SocketAddr,
-    /// The folder, removed with the pooler.
+    /// Removed with the pooler.
     _folder: DataDir,
     process: Child,
 }
 
 impl Pooler {
-    /// The program in the environment.
+    /// Returns the program that the environment names.
     pub(crate) fn given() -> Option<PathBuf> {
         env::var_os(GIVEN).filter(|path| !path.is_empty()).map(PathBuf::from)
     }
 
-    /// Starts a program in front of a server, to which it connects as this role. `settings` are lines of its section `pgbouncer`. If this
-    /// is root, it runs as the owner of the server's folder.
+    /// Starts a pooler that connects to a server as this role.
+    ///
+    /// `settings` are lines of its `[pgbouncer]` section. If this process is root, the pooler runs as the owner of the server's folder.
     pub(crate) fn start(program: &Path, server: &str, role: &str, settings: &str, server_folder: &Path) -> Self {
         let folder = DataDir::new();
         fs::create_dir_all(folder.path()).unwrap();
@@ -66,7 +67,7 @@ impl Pooler {
         pooler
     }
 
-    /// The URL of a database behind it.
+    /// Returns the URL of a database behind the pooler.
     pub(crate) fn url(&self, role: &str, database: &str) -> String {
         format!("postgres://{role}@{}/{database}?sslmode=disable", self.address)
     }

@@ -1,4 +1,4 @@
-//! Priorities of threads, for tests that measure a service on the same machine.
+//! Thread priorities, for tests that measure a service on the same machine.
 
 use thread_priority::{
     NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
@@ -7,17 +7,17 @@ use thread_priority::{
 
 /// Runs this thread before all others, like a client on another machine.
 ///
-/// Otherwise busy processors delay the measuring thread by milliseconds. Without permission, the priority does not change.
+/// Otherwise, busy processors would delay the measuring thread by milliseconds. Without permission, does nothing.
 pub fn first() {
     set(ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo));
 }
 
-/// Runs this thread after all others, so that it takes little from the service.
+/// Runs this thread after all others, to take little CPU time from the service.
 pub fn last() {
     set(ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Other));
 }
 
-/// Sets the lowest priority of a class. Any real-time priority is above all normal ones.
+/// Sets the lowest priority of a class. Every real-time priority is above all normal priorities.
 fn set(class: ThreadSchedulePolicy) {
     let _ = set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, class);
 }

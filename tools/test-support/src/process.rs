@@ -1,4 +1,4 @@
-//! Processes, for tests that are not asynchronous.
+//! Processes, for synchronous tests.
 
 use std::{
     collections::BTreeSet,
@@ -28,29 +28,29 @@ pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Runs a command to its end. Returns its status, standard output and standard error.
+/// Runs a command, and returns its status, standard output and standard error.
 pub fn output(command: &mut Command) -> (ExitStatus, String, String) {
     let Output { status, stdout, stderr } = command.output().unwrap();
     (status, String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
-/// Whether a process runs. A zombie does not.
+/// Returns whether a process runs. Zombies do not count.
 pub fn is_running(pid: i32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-/// The command line of a process, with spaces between the arguments. Empty without a process.
+/// Returns a process's command line, with spaces between the arguments, or an empty string.
 pub fn command_line(pid: i32) -> String {
     fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default().replace('\0', " ")
 }
 
-/// Sends a signal to a process, which may have ended already.
+/// Sends a signal to a process, if it still runs.
 pub fn kill_process(pid: i32, signal: Signal) {
-    assert!(pid > 1, "{pid} is not a process of a test");
+    assert!(pid > 1, "{pid} is not the process ID of a test process");
     let _ = kill(Pid::from_raw(pid), signal);
 }
 
-/// A key that a JSON object has twice. `None` for other texts.
+/// Returns a duplicate key of a JSON object. `None` for other texts.
 pub(crate) fn doubled_key(line: &str) -> Option<String> {
     struct Keys;
     impl<'de> Visitor<'de> for Keys {
@@ -73,13 +73,14 @@ pub(crate) fn doubled_key(line: &str) -> Option<String> {
     serde_json::Deserializer::from_str(line).deserialize_map(Keys).ok().flatten()
 }
 
-/// The lines of a stream as they arrive. The stream is read to its end even if the receiver is dropped, so that the
-/// writing process never blocks.
+/// Returns the lines of a stream as they arrive.
+///
+/// Reads the stream to its end even if the receiver is dropped, so that the writing process never blocks.
 pub(crate) fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
     lines_with(stream, |_| {})
 }
 
-/// Does the same, and calls `look_at` with each line first.
+/// Like [`lines`], but calls `look_at` with each line first.
 pub(crate) fn lines_with(
     stream: impl Read + Send + 'static,
     look_at: impl Fn(&str) + Send + 'static,
@@ -99,7 +100,7 @@ mod tests {
     use super::doubled_key;
 
     #[test]
-    fn duplicate_json_keys_are_found() {
+    fn doubled_key_finds_only_top_level_duplicates() {
         assert_eq!(doubled_key(r#"{"a":1,"b":{"a":2,"a":3},"a":[]}"#).as_deref(), Some("a"));
         for line in [r#"{"a":1,"b":{"a":2,"a":3}}"#, "a text", "[1,1]", r#"{"a":1,"a""#] {
             assert_eq!(doubled_key(line), None, "{line}");

@@ -1,7 +1,6 @@
-//! The program `compliance` as a process.
+//! The `compliance` program as a process.
 //!
-//! Only tests of the package that builds the program know its path (`env!("CARGO_BIN_EXE_compliance")`), so they
-//! pass it.
+//! Callers pass the program's path, because only tests of its package know it (`env!("CARGO_BIN_EXE_compliance")`).
 
 use std::{
     io::{Read as _, Write as _},
@@ -23,7 +22,7 @@ use crate::{
     process::{PATIENCE, doubled_key, kill_process, lines, lines_with, output, wait_until},
 };
 
-/// A command of the program on a data folder, with free ports and without settings from the environment.
+/// Returns a command for a data folder, with free ports and without settings from the environment.
 pub fn service_command(program: &str, data: &DataDir) -> Command {
     let mut command = Command::new(program);
     command.env_clear().stdin(Stdio::null());
@@ -36,15 +35,15 @@ pub fn service_command(program: &str, data: &DataDir) -> Command {
         .env("COMPLIANCE_DATA_DIR", data.path())
         .env("COMPLIANCE_REST_ADDR", "127.0.0.1:0")
         .env("COMPLIANCE_GRPC_ADDR", "127.0.0.1:0")
-        // No load balancer has to notice that a program stops.
+        // Tests have no load balancer that must notice a shutdown.
         .env("COMPLIANCE_REST_SHUTDOWN_DELAY", "0")
         .env("COMPLIANCE_GRPC_SHUTDOWN_DELAY", "0")
-        // A dependency that is missing at the start of a test stays missing.
+        // Waiting for missing dependencies would not help.
         .env("COMPLIANCE_START_TIMEOUT", "0");
     command
 }
 
-/// A token of a company, which the program issues with the secret in the data folder.
+/// Returns a company's token, which the program issues with the secret in the data folder.
 pub fn program_token(program: &str, data: &DataDir, company: i64) -> String {
     let mut command = service_command(program, data);
     let (status, token, errors) = output(command.args(["token", "--init", "--company", &company.to_string()]));
@@ -52,28 +51,28 @@ pub fn program_token(program: &str, data: &DataDir, company: i64) -> String {
     token.trim().to_owned()
 }
 
-/// A running program. Dropping it kills it.
+/// A running program. Dropping it kills the process.
 #[derive(Debug)]
 pub struct Program {
     child: Child,
-    /// The addresses in the log line `ready`, or `0.0.0.0:0` for layers that it does not serve.
+    /// The address in the log line `ready`, or `0.0.0.0:0` if the program does not serve this layer.
     pub rest: SocketAddr,
     /// See [`Self::rest`].
     pub grpc: SocketAddr,
     /// See [`Self::rest`].
     pub admin: SocketAddr,
-    /// Time until it was ready.
+    /// Time until the program was ready.
     pub took: Duration,
     output: Receiver<String>,
     log: Receiver<String>,
-    /// Log lines before it was ready.
+    /// Log lines until the program was ready.
     seen: Vec<String>,
-    /// A line of the log with a key twice: parsers take either value, or refuse the line.
+    /// A log line with a duplicate key, which parsers resolve differently or reject.
     doubled: Arc<OnceLock<String>>,
 }
 
 impl Program {
-    /// Starts a command and waits until it logs that it is ready.
+    /// Starts a command, and waits until the program logs that it is ready.
     pub fn start_as(command: &mut Command) -> Self {
         let start = Instant::now();
         command.env("COMPLIANCE_LOG_FORMAT", "json").stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -86,13 +85,13 @@ impl Program {
             }
         };
         let (output, log) = (lines(child.stdout.take().unwrap()), lines_with(child.stderr.take().unwrap(), look_at));
-        // From here on, dropping this value ends the process.
+        // From here on, dropping this value kills the process.
         let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
         let (rest, grpc, seen) = (unknown, unknown, Vec::new());
         let mut program = Self { child, rest, grpc, admin: unknown, took: Duration::ZERO, output, log, seen, doubled };
         loop {
             let Ok(line) = program.log.recv_timeout(PATIENCE) else {
-                panic!("it does not get ready: {:#?}", program.seen)
+                panic!("the program did not become ready: {:#?}", program.seen)
             };
             let entry: Value = serde_json::from_str(&line).unwrap_or_default();
             program.seen.push(line);
@@ -107,12 +106,12 @@ impl Program {
         }
     }
 
-    /// The process ID.
+    /// Returns the process ID.
     pub fn pid(&self) -> i32 {
         self.child.id().cast_signed()
     }
 
-    /// The next lines of standard output, up to one that contains `last`.
+    /// Returns the next lines of standard output, up to a line that contains `last`.
     pub fn lines_until(&self, last: &str) -> Vec<String> {
         let mut lines = Vec::new();
         while !lines.last().is_some_and(|line: &String| line.contains(last)) {
@@ -126,12 +125,12 @@ impl Program {
         while !self.log.recv_timeout(PATIENCE).unwrap().contains(text) {}
     }
 
-    /// Log lines since the last line that this or another function returned.
+    /// Returns the log lines that no function has consumed yet.
     pub fn logged(&self) -> Vec<String> {
         self.seen.iter().cloned().chain(self.log.try_iter()).collect()
     }
 
-    /// All further log lines, up to the end of the process. Other functions no longer see them.
+    /// Returns all further log lines until the process exits. Other functions no longer see them.
     pub fn take_log(&mut self) -> impl Iterator<Item = String> + Send + use<> {
         std::mem::replace(&mut self.log, mpsc::channel().1).into_iter()
     }
@@ -141,7 +140,7 @@ impl Program {
         kill_process(self.pid(), signal);
     }
 
-    /// Waits until the process ends, and returns the remaining log.
+    /// Waits until the process exits, and returns its status and the remaining log.
     pub fn end_with_log(mut self) -> (ExitStatus, String) {
         let status = self.wait_for_end();
         let mut lines = std::mem::take(&mut self.seen);
@@ -149,7 +148,7 @@ impl Program {
         (status, lines.join("\n"))
     }
 
-    /// Waits until the process ends.
+    /// Waits until the process exits.
     pub fn end(mut self) -> ExitStatus {
         self.wait_for_end()
     }
@@ -157,14 +156,14 @@ impl Program {
     /// See [`Self::end`].
     pub fn wait_for_end(&mut self) -> ExitStatus {
         let mut status = None;
-        wait_until("the program has ended", || {
+        wait_until("the program has exited", || {
             status = self.child.try_wait().unwrap();
             status.is_some()
         });
         status.unwrap()
     }
 
-    /// Sends a request. Returns the status and the JSON of the response, or null without JSON.
+    /// Sends a request. Returns the response's status and JSON, or null without JSON.
     pub fn request(&self, method: &str, path: &str, token: &str, body: &str) -> (u16, Value) {
         let mut stream = self.send(method, path, token, body);
         let mut response = String::new();
@@ -188,7 +187,7 @@ impl Program {
         stream
     }
 
-    /// The JSON of a response with the status 200.
+    /// Returns the JSON of a response with the status 200.
     pub fn get(&self, path: &str, token: &str) -> Value {
         let (status, body) = self.request("GET", path, token, "");
         assert_eq!(status, 200, "{path}: {body}");
@@ -201,7 +200,7 @@ impl Drop for Program {
         let _ = self.child.kill();
         let _ = self.child.wait();
         if !thread::panicking() {
-            assert_eq!(self.doubled.get(), None, "a line of the log has a key twice");
+            assert_eq!(self.doubled.get(), None, "a log line has a duplicate key");
         }
     }
 }

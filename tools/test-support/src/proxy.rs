@@ -1,4 +1,4 @@
-//! A proxy between two parts of the service that can hold back, cut and count messages.
+//! A proxy that can delay, cut and count messages between two parts of the service.
 
 use std::{
     collections::HashMap,
@@ -21,7 +21,7 @@ use tokio::{
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Parts of the statements that check the state of the database every 250 ms.
+/// Parts of the statements that check the database's state every 250 ms.
 const STATE: [&str; 2] = ["pg_is_in_recovery()", "is_database_known()"];
 
 /// A proxy that listens until it is dropped.
@@ -29,16 +29,16 @@ const STATE: [&str; 2] = ["pg_is_in_recovery()", "is_database_known()"];
 pub struct Proxy {
     shared: Arc<Shared>,
     address: SocketAddr,
-    /// The server of new connections, for a TCP proxy.
+    /// The server for new connections of a TCP proxy.
     server: Arc<Mutex<SocketAddr>>,
-    /// The folder of its socket, for a database proxy.
+    /// The folder of the socket of a database proxy.
     folder: Option<PathBuf>,
     accepting: AbortHandle,
 }
 
 #[derive(Debug)]
 struct Shared {
-    /// Each message to the server holds a read lock while it passes.
+    /// Each message to the server takes a read lock while it passes.
     open: Arc<RwLock<()>>,
     /// The number of cuts so far.
     cuts: watch::Sender<usize>,
@@ -46,29 +46,29 @@ struct Shared {
     silences: watch::Sender<usize>,
     /// Whether new connections get no response.
     mute: AtomicBool,
-    /// The number of next statements with this text that lose their response.
+    /// A text, and how many further statements with this text lose their response.
     lost_answers: Mutex<Option<(String, usize)>>,
     connections: AtomicUsize,
-    /// The number of first connections that close at their first use.
+    /// The number of oldest connections that close at their next use.
     forgotten: AtomicUsize,
     round_trips: AtomicUsize,
 }
 
-/// Holds back all messages to the server until it is dropped.
+/// Delays all messages to the server until it is dropped.
 #[derive(Debug)]
 pub struct Held(#[expect(dead_code, reason = "held for its drop")] OwnedRwLockWriteGuard<()>);
 
-/// The protocol that divides the bytes of clients into messages.
+/// How to split the bytes of clients into messages.
 #[derive(Clone, Copy)]
 enum Protocol {
-    /// No messages.
+    /// Does not split them.
     Bytes,
-    /// PostgreSQL messages, to count round trips.
+    /// Splits them into PostgreSQL messages, to count round trips.
     PostgreSql,
 }
 
 impl Proxy {
-    /// A proxy of a TCP server, on a free port.
+    /// Starts a proxy for a TCP server, on a free port.
     pub async fn tcp(server: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -79,7 +79,7 @@ impl Proxy {
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = *current.lock().unwrap();
-                // For the client, a missing server is a connection that ends immediately.
+                // If the server is missing, the client's connection closes immediately.
                 let Ok(server) = TcpStream::connect(server).await else { continue };
                 let (from_client, to_client) = client.into_split();
                 let (from_server, to_server) = server.into_split();
@@ -90,8 +90,9 @@ impl Proxy {
         Self { shared, address, server, folder: None, accepting: accepting.abort_handle() }
     }
 
-    /// A proxy of the PostgreSQL server whose socket is `server`. It listens at a socket of the same name in a folder of
-    /// its own.
+    /// Starts a proxy for the PostgreSQL server with the socket `server`.
+    ///
+    /// The proxy listens on a socket with the same name in its own folder.
     pub fn postgresql(server: PathBuf) -> Self {
         let folder = std::env::temp_dir().join(format!("proxy-{}-{:x}", std::process::id(), rand::random::<u32>()));
         std::fs::create_dir(&folder).unwrap();
@@ -112,71 +113,72 @@ impl Proxy {
         Self { shared, address, server, folder: Some(folder), accepting: accepting.abort_handle() }
     }
 
-    /// The address of a TCP proxy.
+    /// Returns the address of a TCP proxy.
     pub fn address(&self) -> SocketAddr {
-        assert!(self.folder.is_none(), "a proxy of a database listens at a socket in a folder");
+        assert!(self.folder.is_none(), "a database proxy has a folder instead of an address");
         self.address
     }
 
-    /// Leads new connections of a TCP proxy to another server, and closes the open ones.
+    /// Routes new connections of a TCP proxy to another server, and closes open connections.
     pub fn lead_to(&self, server: SocketAddr) {
         *self.server.lock().unwrap() = server;
         self.cut();
     }
 
-    /// The folder of the socket at which the proxy of a database listens.
+    /// Returns the folder with the socket of a database proxy.
     pub fn folder(&self) -> &Path {
-        self.folder.as_deref().expect("a TCP proxy has an address")
+        self.folder.as_deref().expect("a TCP proxy has an address instead of a folder")
     }
 
-    /// Holds back all bytes of clients until the returned value is dropped.
+    /// Delays all bytes from clients until the returned value is dropped.
     pub async fn hold(&self) -> Held {
         Held(Arc::clone(&self.shared.open).write_owned().await)
     }
 
-    /// Closes every open connection. New ones are accepted.
+    /// Closes every open connection, but accepts new connections.
     pub fn cut(&self) {
         self.shared.cuts.send_modify(|cuts| *cuts += 1);
     }
 
-    /// Closes every open connection as soon as its client sends something, like a router that has forgotten it.
+    /// Closes every open connection when its client sends something, like a router that has lost its state.
     pub fn forget(&self) {
         self.shared.forgotten.store(self.connections(), Ordering::SeqCst);
     }
 
-    /// Blocks open connections in both directions without closing them, like a network that
-    /// has lost a host. New connections pass if `failover`, and are silent otherwise.
+    /// Blocks open connections in both directions without closing them, like a network that has lost a host.
+    ///
+    /// New connections work if `failover` is true, and are silent otherwise.
     pub fn silence(&self, failover: bool) {
         self.shared.mute.store(!failover, Ordering::SeqCst);
         self.shared.silences.send_modify(|silences| *silences += 1);
     }
 
-    /// Lets new connections pass again.
+    /// Makes new connections work again.
     pub fn speak(&self) {
         self.shared.mute.store(false, Ordering::SeqCst);
     }
 
-    /// Executes the next statement that contains `statement`, and cuts its connection before the response passes.
+    /// Executes the next statement that contains `statement`, but cuts its connection before the response.
     pub fn lose_answer_to(&self, statement: &str) {
         self.lose_answers_to(statement, 1);
     }
 
-    /// Does the same with several statements.
+    /// Like [`Self::lose_answer_to`], for several statements.
     pub fn lose_answers_to(&self, statement: &str, count: usize) {
         *self.shared.lost_answers.lock().unwrap() = Some((statement.to_owned(), count));
     }
 
-    /// Whether all these responses are lost.
+    /// Returns whether all these responses have been lost.
     pub fn has_lost_answer(&self) -> bool {
         self.shared.lost_answers.lock().unwrap().is_none()
     }
 
-    /// Connections accepted so far.
+    /// Returns the number of connections accepted so far.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// Round trips to the database so far. Questions about the state of the database do not count.
+    /// Returns the number of round trips to the database so far. Checks of the database's state do not count.
     pub fn round_trips(&self) -> usize {
         self.shared.round_trips.load(Ordering::SeqCst)
     }
@@ -206,7 +208,7 @@ impl Shared {
         })
     }
 
-    /// Relays a connection in both directions until a side ends it or it is cut.
+    /// Relays a connection in both directions until a side closes it or the proxy cuts it.
     fn connect(self: &Arc<Self>, client: (Reader, Writer), server: (Reader, Writer), protocol: Protocol) {
         let number = self.connections.fetch_add(1, Ordering::SeqCst);
         let ((from_client, to_server), (from_server, to_client)) = ((client.0, server.1), (server.0, client.1));
@@ -220,7 +222,7 @@ impl Shared {
                     Protocol::PostgreSql => state.relay_messages(from_client, to_server, &lost).await,
                 }
             };
-            // The sending side of a connection may end earlier. Both end with this task.
+            // One direction can end earlier. Both end with this task.
             let relayed = async { tokio::join!(requests, relay_answers(from_server, to_client, &lost)) };
             let silent = async {
                 if !mute {
@@ -232,7 +234,7 @@ impl Shared {
                 // A silent connection relays nothing.
                 biased;
                 _ = cuts.changed() => {}
-                // The connection stays open, and nobody reads from it, until it is cut.
+                // The connection stays open, without relaying anything, until the proxy cuts it.
                 () = &mut silent => {
                     let _ = cuts.changed().await;
                 }
@@ -253,7 +255,7 @@ impl Shared {
         }
     }
 
-    /// Whether to lose the response to a statement.
+    /// Returns whether to lose the response to a statement.
     fn is_lost(&self, statement: &str) -> bool {
         let mut lost = self.lost_answers.lock().unwrap();
         let Some((_, left)) = lost.as_mut().filter(|(wanted, _)| statement.contains(wanted.as_str())) else {
@@ -268,9 +270,9 @@ impl Shared {
 
     async fn relay_messages(&self, mut from: Reader, mut to: Writer, lost: &AtomicBool) -> io::Result<()> {
         let mut first = true;
-        // The prepared statements of the connection by name, and the next one to execute.
+        // The connection's prepared statements by name, the statement to execute, and the COPY in progress.
         let (mut statements, mut bound, mut copied) = (HashMap::new(), String::new(), String::new());
-        // A start-up message has no type. Every other message begins with a type. The length includes itself.
+        // Every message except the startup message begins with a type. The length includes itself.
         loop {
             let kind = if first { None } else { Some(from.read_u8().await?) };
             let length = from.read_u32().await?;
@@ -282,8 +284,7 @@ impl Shared {
                     statements.insert(name, text(rest).0);
                 }
                 Some(b'B') => bound = statements.get(&text(text(&body).1).0).cloned().unwrap_or_default(),
-                // Sync ends a group of requests. A simple query is a request of its own. A COPY runs when its rows have
-                // ended.
+                // Sync ends a group of messages, and a simple query stands alone. A COPY runs after its last row.
                 Some(kind @ (b'S' | b'Q' | b'c')) => {
                     let executed = match kind {
                         b'Q' => text(&body).0,
@@ -305,14 +306,14 @@ impl Shared {
             message.extend_from_slice(&body);
             let _passes = self.open.read().await;
             to.write_all(&message).await?;
-            // A request for encryption comes before the start-up message and has its form.
+            // A TLS request precedes the startup message, and also has no type.
             first = first && body.len() == 4;
         }
     }
 }
 
-/// Relays messages of the server. A response to lose ends the connection when it begins to arrive: by then, the
-/// statement is committed.
+/// Relays the server's messages. A response to lose closes the connection when its first bytes arrive, after the
+/// statement has been committed.
 async fn relay_answers(mut from: Reader, mut to: Writer, lost: &AtomicBool) -> io::Result<()> {
     let mut buffer = vec![0; 16 << 10];
     loop {
@@ -324,7 +325,7 @@ async fn relay_answers(mut from: Reader, mut to: Writer, lost: &AtomicBool) -> i
     }
 }
 
-/// The text before the first NUL of a message, and the rest.
+/// Splits a message at its first NUL. Returns the text before it, and the rest.
 fn text(message: &[u8]) -> (String, &[u8]) {
     let end = message.iter().position(|byte| *byte == 0).unwrap_or(message.len());
     (String::from_utf8_lossy(&message[..end]).into_owned(), message.get(end + 1..).unwrap_or_default())
@@ -338,7 +339,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that returns the bytes that it receives.
+    /// Starts a server that returns the bytes it receives.
     async fn echo() -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -354,7 +355,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bytes_pass_are_held_and_are_cut() {
+    async fn proxy_relays_delays_and_cuts_bytes() {
         let proxy = Proxy::tcp(echo().await).await;
         let mut client = BufReader::new(TcpStream::connect(proxy.address()).await.unwrap());
         client.write_all(b"one").await.unwrap();

@@ -1,4 +1,4 @@
-//! Records that many tests need, written and read over gRPC.
+//! Writes and reads records that many tests need, over gRPC.
 
 use compliance_api::v1::{
     AffiliateInput, ComplianceCase, ComplianceUrl, CreateAffiliateRequest, GetComplianceCaseRequest,
@@ -8,7 +8,7 @@ use compliance_api::v1::{
 use crate::GrpcClients;
 
 impl GrpcClients {
-    /// Creates an affiliate with the same identifier and name, and returns its ID.
+    /// Creates an affiliate with `name` as its name and identifier, and returns its ID.
     pub async fn affiliate(&mut self, name: &str) -> i64 {
         let affiliate = AffiliateInput {
             client_affiliate_id: Some(name.to_owned()),
@@ -19,12 +19,12 @@ impl GrpcClients {
         self.affiliates.create_affiliate(request).await.unwrap().into_inner().affiliate_id
     }
 
-    /// Observes URLs.
+    /// Saves observations of URLs, and returns the results.
     pub async fn observe(&mut self, observations: Vec<UrlObservation>) -> Vec<ObservationResult> {
         self.monitoring.observe_urls(ObserveUrlsRequest { observations }).await.unwrap().into_inner().results
     }
 
-    /// Observes one valid URL, and returns its ID.
+    /// Saves one valid observation, and returns the URL's ID.
     pub async fn observe_one(&mut self, observation: UrlObservation) -> i64 {
         let result = self.observe(vec![observation]).await.pop().unwrap();
         assert_eq!(result.code(), ResultCode::Saved, "{result:?}");

@@ -1,5 +1,4 @@
-//! A REST client that returns the status, headers and raw body of a response. It compares each exchange with
-//! the OpenAPI document.
+//! A REST client for tests, which compares each exchange with the OpenAPI document.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -8,12 +7,12 @@ use serde_json::Value;
 
 use crate::contract;
 
-/// Maximum time of a response on a busy machine.
+/// Maximum response time on a busy machine.
 const TIMEOUT: Duration = Duration::from_mins(2);
-/// Shorter than the service keeps idle connections, so that no request meets a connection that is just being closed.
+/// How long the client keeps idle connections. Shorter than in the service, so that no request uses a closing connection.
 const IDLE: Duration = Duration::from_secs(20);
 
-/// A client with a token, or without one.
+/// A client with or without a token.
 #[derive(Clone, Debug)]
 pub struct RestClient {
     base: String,
@@ -21,7 +20,7 @@ pub struct RestClient {
     token: Option<String>,
 }
 
-/// A response, read to its end.
+/// A complete response.
 #[derive(Debug)]
 pub struct RestResponse {
     /// The HTTP status.
@@ -33,26 +32,26 @@ pub struct RestResponse {
 }
 
 impl RestClient {
-    /// A client with its own connections.
+    /// Creates a client with its own connections.
     pub fn new(address: SocketAddr, token: Option<String>) -> Self {
-        // Without TLS, since loading the system's certificates is slow in a development build.
+        // Without TLS, because loading the system's certificates is slow in a debug build.
         let client = Client::builder().tls_certs_only([]).no_proxy().redirect(Policy::none()).timeout(TIMEOUT);
         let client = client.pool_idle_timeout(IDLE).build().unwrap();
         Self { base: format!("http://{address}"), client, token }
     }
 
-    /// The same client and connections with another token.
+    /// Returns a client with the same connections and another token.
     #[must_use]
     pub fn with_token(&self, token: Option<String>) -> Self {
         Self { token, ..self.clone() }
     }
 
-    /// A request to a path under `/api`, for the caller to complete and send.
+    /// Returns a request to a path under `/api`, for the caller to complete and send.
     pub fn request(&self, method: &str, path: &str) -> RequestBuilder {
         self.request_to(method, &format!("/api{path}"))
     }
 
-    /// A request to any path.
+    /// Returns a request to any path.
     pub fn request_to(&self, method: &str, path: &str) -> RequestBuilder {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let request = self.client.request(method, format!("{}{path}", self.base));
@@ -62,7 +61,7 @@ impl RestClient {
         }
     }
 
-    /// Reads a path under `/api`.
+    /// Gets a path under `/api`.
     pub async fn get(&self, path: &str) -> RestResponse {
         RestResponse::of(self.request("GET", path)).await
     }
@@ -79,7 +78,7 @@ impl RestClient {
 }
 
 impl RestResponse {
-    /// Sends a request, reads its response, and compares both with the document.
+    /// Sends a request, reads the response, and compares both with the document.
     pub async fn of(request: RequestBuilder) -> Self {
         let (client, request) = request.build_split();
         let request = request.unwrap();
@@ -93,22 +92,22 @@ impl RestResponse {
         response
     }
 
-    /// A header as text.
+    /// Returns a header as text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// The body as JSON.
+    /// Returns the body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
     }
 
-    /// The paths of fields in a validation error.
+    /// Returns the field paths of a validation error.
     pub fn paths(&self) -> Vec<String> {
         self.json()["errors"].as_object().unwrap().keys().cloned().collect()
     }
 
-    /// The body as JSON, after a check of the status.
+    /// Checks the status, and returns the body as JSON.
     pub fn with_status(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text);
         self.json()

@@ -1,6 +1,6 @@
 //! The service as a separate process, to measure its memory.
 //!
-//! The process is the test program with [`URL`], so the test needs no other build.
+//! The process runs the test program with [`URL`], so it needs no other build.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use std::{
 
 use crate::{Options, RestClient, TestService, token};
 
-/// Names the database. A test program with this variable is a server.
+/// Environment variable with the database's URL. With it, a test program is a server.
 const URL: &str = "COMPLIANCE_SERVE_FOR_A_TEST";
 const SERVING: &str = "serving ";
 
@@ -19,24 +19,25 @@ const SERVING: &str = "serving ";
 #[derive(Debug)]
 pub struct ServerProcess {
     child: Child,
-    /// Stays open, since the test program ends if it cannot write its warnings about long tests.
+    /// Stays open, because the test program exits if it cannot write its warnings about slow tests.
     _stdout: BufReader<ChildStdout>,
     rest: [SocketAddr; 2],
     grpc: SocketAddr,
 }
 
-/// Serves until the parent goes away, if this process was started by [`ServerProcess::start`]. A test program needs it as an ignored
-/// test `serve_for_a_test`.
+/// Serves until the parent exits, if [`ServerProcess::start`] started this process.
+///
+/// A test program needs an ignored test `serve_for_a_test` that calls it.
 pub async fn serve_for_a_test() {
     let Ok(url) = std::env::var(URL) else { return };
     let service = TestService::over(url.parse().unwrap(), Options::default()).await;
     println!("{SERVING}{} {} {}", service.rest, service.rest_remote, service.grpc);
-    // The end of the test closes this pipe.
+    // This pipe closes at the end of the test.
     let _ = tokio::task::spawn_blocking(|| std::io::stdin().read(&mut [0])).await;
 }
 
 impl ServerProcess {
-    /// Starts the process over a database.
+    /// Starts the service for a database.
     pub fn start(database_url: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "serve_for_a_test", "--ignored", "--nocapture"])
@@ -54,24 +55,24 @@ impl ServerProcess {
         Self { child, _stdout: stdout, rest: [local, remote], grpc }
     }
 
-    /// The address of gRPC.
+    /// Returns the gRPC address.
     pub fn grpc(&self) -> SocketAddr {
         self.grpc
     }
 
-    /// REST clients of a company: core in process, core across the network.
+    /// Returns a company's REST clients: with the core in the gateway's process, and across the network.
     pub fn clients(&self, company: i64) -> [RestClient; 2] {
         self.rest.map(|address| RestClient::new(address, Some(token(company))))
     }
 
-    /// The peak of resident memory since [`Self::reset_peak`], in KiB.
+    /// Returns the peak resident memory since [`Self::reset_peak`], in KiB.
     pub fn peak_memory(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
-    /// Resets the peak to the current memory.
+    /// Resets the peak to the current resident memory.
     pub fn reset_peak(&self) {
         let mut file =
             fs::OpenOptions::new().write(true).open(format!("/proc/{}/clear_refs", self.child.id())).unwrap();

@@ -1,4 +1,4 @@
-//! The whole service in this process: a core and a gateway of each topology, each on its own port.
+//! The whole service in this process: a core, and gateways with a local and a remote core, each on its own port.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -22,24 +22,24 @@ pub enum Layer {
     Grpc,
 }
 
-/// Options of a test.
+/// Options of a test service.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The rate limit of each company. Off by default.
+    /// The rate limit per company. Off by default.
     pub rate_limit: RateLimit,
-    /// Limits of single companies. None by default.
+    /// Limits for single companies. None by default.
     pub company_limits: Vec<CompanyLimit>,
     /// The settings of both gateways.
     pub settings: Settings,
-    /// Maximum number of open lists, exports and streams of a company.
+    /// Maximum number of open lists, exports and streams per company.
     pub company_streams: usize,
     /// Timeout of a call in the core.
     pub call_timeout: Duration,
     /// Timeout of a stream of records.
     pub list_timeout: Duration,
-    /// Memory for requests in the core.
+    /// Memory for requests in the core, in bytes.
     pub request_memory: usize,
-    /// Maximum message size of the core.
+    /// Maximum message size of the core, in bytes.
     pub message_limit: usize,
     /// Maximum age of a connection to the core.
     pub max_connection_age: Duration,
@@ -68,31 +68,31 @@ impl Default for Options {
 /// A service that runs until it is dropped.
 #[derive(Debug)]
 pub struct TestService {
-    /// Connections of the test to the database of the service.
+    /// The test's connections to the service's database.
     pub pool: PgPool,
-    /// The core.
+    /// The address of the core.
     pub grpc: SocketAddr,
-    /// The gateway with the core in its process.
+    /// The address of the gateway with the core in its process.
     pub rest: SocketAddr,
-    /// The gateway with the core across the network.
+    /// The address of the gateway with the core across the network.
     pub rest_remote: SocketAddr,
-    /// Memory that requests hold in the core. The gateway in its process also uses it.
+    /// Memory for requests, shared by the core and the gateway in its process.
     pub memory: Memory,
     _shutdown: DropGuard,
 }
 
 impl TestService {
-    /// A service without a rate limit over a fresh database.
+    /// Starts a service without a rate limit, with a fresh database.
     pub async fn start() -> Self {
         Self::with(Options::default()).await
     }
 
-    /// A service over a fresh database.
+    /// Starts a service with a fresh database.
     pub async fn with(options: Options) -> Self {
         Self::over(fresh_database().await.options, options).await
     }
 
-    /// A service over a database.
+    /// Starts a service with this database.
     pub async fn over(database: PgConnectOptions, options: Options) -> Self {
         let settings = CoreSettings {
             rate_limit: options.rate_limit,
@@ -131,17 +131,17 @@ impl TestService {
         Self { pool, grpc, rest: addresses[0], rest_remote: addresses[1], memory, _shutdown: shutdown.drop_guard() }
     }
 
-    /// A REST client of a company.
+    /// Returns a company's REST client.
     pub fn rest(&self, company: i64) -> RestClient {
         RestClient::new(self.rest, Some(token(company)))
     }
 
-    /// A REST client of a company, through the gateway with the core across the network.
+    /// Returns a company's REST client for the gateway with the core across the network.
     pub fn rest_remote(&self, company: i64) -> RestClient {
         RestClient::new(self.rest_remote, Some(token(company)))
     }
 
-    /// gRPC clients of a company.
+    /// Returns a company's gRPC clients.
     pub async fn grpc(&self, company: i64) -> GrpcClients {
         GrpcClients::connect(self.grpc, &token(company)).await
     }

@@ -1,4 +1,4 @@
-//! A core in the process of the test, over its own database.
+//! A core in the test's process, with its own database.
 
 use std::time::Duration;
 
@@ -9,11 +9,10 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::{GrpcClients, citus::ROLES, database::behind_pooler, fresh_database, token, verifier};
 
-/// Timeout of a call in tests. It is longer than any test waits, so nothing ends at a deadline
-/// that a test does not set.
+/// Call timeout in tests. Longer than any test waits, so only a test's own deadlines apply.
 pub(crate) const DEADLINE: Duration = Duration::from_mins(10);
 
-/// Webhooks on this machine, with or without delivery.
+/// Returns settings for webhooks on this machine, with or without delivery.
 pub fn webhooks(deliver: bool) -> WebhookSettings {
     WebhookSettings { no_delivery: !deliver, networks: vec!["127.0.0.0/8".parse().unwrap()], ca: None }
 }
@@ -21,36 +20,36 @@ pub fn webhooks(deliver: bool) -> WebhookSettings {
 /// A core that tests call within the process.
 #[derive(Debug)]
 pub struct TestCore {
-    /// Connections of the test to the core's database, with the same settings, as the owner.
+    /// The test's connections to the core's database, as the owner.
     pub pool: PgPool,
     /// The core itself.
     pub core: Core,
 }
 
 impl TestCore {
-    /// A core without a rate limit over a fresh database.
+    /// Starts a core without a rate limit, with a fresh database.
     pub async fn start() -> Self {
         Self::over(fresh_database().await.options, 16).await
     }
 
-    /// A core without a rate limit over a database, with this many connections to it.
+    /// Starts a core without a rate limit, with this database and number of connections.
     pub async fn over(database: PgConnectOptions, connections: u32) -> Self {
         Self::with(database, connections, RateLimit::Off).await
     }
 
-    /// A core over a database.
+    /// Starts a core with this database and rate limit.
     pub async fn with(database: PgConnectOptions, connections: u32, rate_limit: RateLimit) -> Self {
         let settings =
             CoreSettings { rate_limit, call_timeout: DEADLINE, webhooks: webhooks(false), ..CoreSettings::default() };
         Self::with_settings(database, connections, settings).await
     }
 
-    /// A core over a database, with these settings.
+    /// Starts a core with this database and these settings.
     pub async fn with_settings(database: PgConnectOptions, connections: u32, settings: CoreSettings) -> Self {
-        // A test that fails shows the warnings of its core. The first test sets this for all.
+        // Failed tests show their core's warnings. The first test sets the subscriber for all tests.
         let _ =
             tracing_subscriber::fmt().with_max_level(LevelFilter::WARN).with_ansi(false).with_test_writer().try_init();
-        // The service runs as a role that owns nothing, the test as the owner.
+        // The core connects as a role that owns nothing, and the test as the owner.
         let owner = database::connect(database.clone(), 1).await.unwrap();
         {
             let _alone = ROLES.lock().await;
@@ -59,7 +58,7 @@ impl TestCore {
         owner.close().await;
         let served = behind_pooler(database.clone().username(SERVICE_ROLE));
         let served = database::open(served.into(), connections).await.unwrap();
-        // The core keeps its connections, so the test has its own.
+        // The core can use all of its connections, so the test has its own.
         let pool = (owner.options().clone())
             .max_connections(16)
             .acquire_timeout(Duration::from_mins(1))
@@ -68,12 +67,12 @@ impl TestCore {
         Self { core: core.with_background(), pool }
     }
 
-    /// Clients of a company with every scope.
+    /// Returns a company's clients, with every scope.
     pub fn company(&self, company: i64) -> GrpcClients {
         self.clients(&token(company))
     }
 
-    /// Clients with a token.
+    /// Returns clients with this token.
     pub fn clients(&self, token: &str) -> GrpcClients {
         GrpcClients::over(self.core.service(), token)
     }

@@ -15,29 +15,29 @@ use compliance_api::{
 };
 use serde_json::json;
 
-/// The secret with which services under test verify tokens.
+/// Returns the secret that test services verify tokens with.
 pub fn secret() -> Secret {
     Secret::new([42; 32]).unwrap()
 }
 
-/// A verifier that accepts the tokens of this module.
+/// Returns a verifier that accepts the tokens of this module.
 pub async fn verifier() -> Arc<Verifier> {
     let source = KeySource { secret: Some(secret()), ..KeySource::default() };
     Arc::new(Verifier::new(source, None).await.unwrap())
 }
 
-/// The current time in seconds since 1970.
+/// Returns the current Unix time, in seconds.
 pub fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64
 }
 
-/// A company that no other test in this program uses.
+/// Returns the ID of a company that no other test in this program uses.
 pub fn new_company() -> i64 {
     static NEXT: AtomicI64 = AtomicI64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Every scope, separated by spaces.
+/// Returns every scope, separated by spaces.
 pub fn every_scope() -> String {
     let scopes = Operation::ALL.iter().flat_map(|operation| match operation.authorization {
         Authorization::Scope(scopes) => scopes,
@@ -46,28 +46,28 @@ pub fn every_scope() -> String {
     scopes.copied().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
 }
 
-/// A token that is valid for an hour and has every scope.
+/// Returns a token with every scope, valid for an hour.
 pub fn token(company: i64) -> String {
     token_with_scope(company, Some(&every_scope()), 3600)
 }
 
-/// A token with one scope or none, valid for this many seconds.
+/// Returns a token with this scope, valid for `seconds`.
 pub fn token_with_scope(company: i64, scope: Option<&str>, seconds: i64) -> String {
     sign(&Claims { scope: scope.map(str::to_owned), ..Claims::new(company, now(), seconds) })
 }
 
-/// A token with these claims and a valid signature.
+/// Returns a token with these claims and a valid signature.
 pub fn sign(claims: &Claims) -> String {
     issue(&secret(), claims).unwrap()
 }
 
-/// A token with valid claims, signed with another secret.
+/// Returns a token with valid claims, signed with another secret.
 pub fn forged_token(company: i64) -> String {
     let claims = Claims { scope: Some(SCOPE_MONITOR.to_owned()), ..Claims::new(company, now(), 3600) };
     issue(&Secret::new([7; 32]).unwrap(), &claims).unwrap()
 }
 
-/// Invalid tokens: a name, the token, if any, and the reason of the core.
+/// Returns invalid tokens, each with a name and the core's reason. One token is missing.
 pub fn invalid_tokens(company: i64) -> Vec<(&'static str, Option<String>, &'static str)> {
     let good = Claims { scope: Some(SCOPE_MONITOR.to_owned()), ..Claims::new(company, now(), 3600) };
     let audience = |audience: serde_json::Value| -> Claims {

@@ -1,5 +1,4 @@
-//! A value for every writable field, for tests that cover all fields.
-//! A field without a value fails these tests.
+//! Values for every writable field. Tests that cover all fields fail if a field has no value here.
 
 use compliance_api::{
     description::Message,
@@ -8,8 +7,9 @@ use compliance_api::{
 };
 use serde_json::{Map, Value, json};
 
-/// The fields of an observation except its URL. `client_affiliate_id` replaces `affiliate_id`, and `clear` names
-/// other fields. The affiliate B exists, and the catalogue has the infraction.
+/// Returns a value for each field of an observation except `url`, `affiliate_id` and `clear`.
+///
+/// The test creates the affiliate B. The infraction is in the default vocabulary.
 pub fn of_observation() -> Map<String, Value> {
     let values = json!({
         "incident_status": "In Violation", "disabled": true, "false_positive": true, "country": "DE",
@@ -24,7 +24,9 @@ pub fn of_observation() -> Map<String, Value> {
     complete(values, UrlObservation::MESSAGE, &["url", "affiliate_id", "clear"])
 }
 
-/// The fields of a case. None of the values makes the service set a date that another field gives.
+/// Returns a value for each field of a case except `affiliate_id`.
+///
+/// None of the values makes the service set a date field.
 pub fn of_case() -> Map<String, Value> {
     let values = json!({
         "client_affiliate_id": "B", "case_worker": "worker", "tags": ["one", "two"], "case_status": "Open",
@@ -44,6 +46,6 @@ fn complete(values: Value, message: &Message, without: &[&str]) -> Map<String, V
     let mut names = message.names().collect::<Vec<_>>();
     with_value.sort_unstable();
     names.sort_unstable();
-    assert_eq!(with_value, names, "a field has no value here, or is gone");
+    assert_eq!(with_value, names, "the values do not match the fields of the message");
     values
 }

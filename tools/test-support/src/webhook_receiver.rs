@@ -1,4 +1,4 @@
-//! A receiver of webhooks: HTTPS on this machine, with its own certificate authority.
+//! A webhook receiver: HTTPS on this machine, with its own certificate authority.
 
 use std::{
     collections::HashMap,
@@ -37,23 +37,23 @@ pub struct Received {
 }
 
 impl Received {
-    /// A header.
+    /// Returns a header.
     pub fn header(&self, name: &str) -> &str {
-        self.headers.get(name).unwrap_or_else(|| panic!("no {name}: {:?}", self.headers))
+        self.headers.get(name).unwrap_or_else(|| panic!("the header {name} is missing: {:?}", self.headers))
     }
 
-    /// The body.
+    /// Returns the body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// The positions of its changes.
+    /// Returns the positions of the message's changes.
     pub fn positions(&self) -> Vec<i64> {
         let json = self.json();
         json["data"]["changes"].as_array().unwrap().iter().map(|change| change["position"].as_i64().unwrap()).collect()
     }
 
-    /// Whether a secret made one of its signatures, according to another implementation than the service's.
+    /// Returns whether one of the signatures uses this secret. Does not use the service's code.
     pub fn is_signed_with(&self, secret: &str) -> bool {
         let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
         let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
@@ -65,18 +65,18 @@ impl Received {
     }
 }
 
-/// The behaviour for the next messages.
+/// How the receiver responds to messages.
 #[derive(Clone, Debug)]
 pub enum Reaction {
-    /// Responds with a head and an endless body.
+    /// Responds with this status and further headers. A 200 has an endless body.
     Respond(&'static str),
-    /// Does not respond before a notification.
+    /// Does not respond until notified.
     Hang(Arc<Notify>),
-    /// Accepts messages of at most this many bytes, and responds 413 to others.
+    /// Accepts messages of at most this many bytes, and responds to larger messages with 413.
     AtMost(usize),
-    /// Sends an endless head, a byte at a time.
+    /// Sends an endless header, one byte at a time.
     Drip,
-    /// Sends an endless head as fast as possible.
+    /// Sends headers endlessly, as fast as possible.
     EndlessHead,
 }
 
@@ -89,16 +89,16 @@ impl Reaction {
 struct State {
     received: Mutex<Vec<Received>>,
     reaction: Mutex<Reaction>,
-    /// The behaviour by path.
+    /// Reactions for single paths.
     reactions: Mutex<HashMap<String, Reaction>>,
     arrived: Notify,
 }
 
-/// A receiver of webhooks.
+/// A webhook receiver.
 #[derive(Debug)]
 pub struct WebhookReceiver {
     state: Arc<State>,
-    /// The address.
+    /// The port on `localhost`.
     pub port: u16,
     folder: DataDir,
 }
@@ -138,38 +138,38 @@ impl WebhookReceiver {
         Self { state, port, folder }
     }
 
-    /// The file with its authority.
+    /// Returns the file with the receiver's CA certificate.
     pub fn ca(&self) -> PathBuf {
         self.folder.path().join("ca.pem")
     }
 
-    /// Settings of a core that delivers to this receiver.
+    /// Returns settings for a core that delivers to this receiver.
     pub fn settings(&self) -> WebhookSettings {
         WebhookSettings { ca: Some(self.ca()), ..webhooks(true) }
     }
 
-    /// The URL of a webhook.
+    /// Returns the URL for a webhook.
     pub fn url(&self) -> String {
         format!("https://localhost:{}/changes", self.port)
     }
 
-    /// Sets the behaviour for the next messages.
+    /// Sets the reaction to the next messages.
     pub fn react(&self, reaction: Reaction) {
         *self.state.reaction.lock().unwrap() = reaction;
     }
 
-    /// Sets the behaviour for a path, and returns a URL with the path.
+    /// Sets the reaction for a path, and returns a URL with the path.
     pub fn react_at(&self, path: &str, reaction: Reaction) -> String {
         self.state.reactions.lock().unwrap().insert(path.to_owned(), reaction);
         format!("https://localhost:{}{path}", self.port)
     }
 
-    /// The received messages.
+    /// Returns the received messages.
     pub fn received(&self) -> Vec<Received> {
         self.state.received.lock().unwrap().clone()
     }
 
-    /// Waits until this number of messages has arrived.
+    /// Waits until at least this number of messages has arrived, and returns all of them.
     pub async fn wait_for(&self, messages: usize) -> Vec<Received> {
         let waiting = async {
             loop {
@@ -181,7 +181,7 @@ impl WebhookReceiver {
                 arrived.await;
             }
         };
-        timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{:?} instead of {messages}", self.received()))
+        timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("only received {:?}", self.received()))
     }
 }
 

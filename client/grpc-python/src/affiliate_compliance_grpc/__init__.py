@@ -1,4 +1,4 @@
-"""Client of the Affiliate Compliance Service over gRPC.
+"""A gRPC client for the Affiliate Compliance Service.
 
     from affiliate_compliance_grpc import Client
     from compliance.v1.urls_pb2 import GetComplianceUrlRequest

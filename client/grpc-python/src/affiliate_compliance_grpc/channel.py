@@ -5,11 +5,11 @@ from pathlib import Path
 import grpc
 
 OPTIONS = [
-    # A lost connection is noticed after 40 seconds.
+    # Keepalive detects a lost connection after 40 seconds.
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.max_receive_message_length", 64 << 20),
-    # A service restarts sooner than the two minutes that gRPC can wait.
+    # By default, gRPC waits up to two minutes, but a service restarts faster.
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.max_reconnect_backoff_ms", 5_000),
 ]
@@ -18,10 +18,10 @@ OPTIONS = [
 def open_channel(
     target: str, *, ca: str | Path | None = None, certificate: str | Path | None = None, key: str | Path | None = None
 ) -> grpc.Channel:
-    """A channel to `host:port` or `https://host:port`, for the generated stubs.
+    """Returns a channel to `host:port` or `https://host:port`, for the generated stubs.
 
-    `ca` is a PEM file with the certificate authorities to trust. Default: the library's authorities. For mutual TLS, `certificate` and
-    `key` are PEM files with the client's certificate and its key. Raises ValueError for settings with which every call would fail.
+    `ca` is a PEM file with the CA certificates to trust, by default the library's. For mutual TLS, `certificate` and `key` are PEM files
+    with the client's certificate and its key. Raises ValueError for settings that would fail every call.
     """
     scheme, _, address = target.strip().rpartition("://")
     address = address.rstrip("/")
@@ -29,10 +29,10 @@ def open_channel(
         raise ValueError(f"{target} is neither host:port nor https://host:port")
     if scheme != "https":
         if ca or certificate or key:
-            raise ValueError(f"certificates are for https, and the service is at {target}")
+            raise ValueError(f"certificates need https, but the service is at {target}")
         return grpc.insecure_channel(address, OPTIONS)
     if bool(certificate) != bool(key):
-        raise ValueError("a certificate and its key belong together")
+        raise ValueError("certificate and key must be set together")
     credentials = grpc.ssl_channel_credentials(pem(ca), pem(key), pem(certificate))
     return grpc.secure_channel(address, credentials, OPTIONS)
 

@@ -19,18 +19,18 @@ from .errors import Refusal, refusal
 from .operations import STREAMS, Operation, operations, position
 
 Token: TypeAlias = str | Callable[[], str]
-"""A token, or a function that returns a valid one. The function is called for each request."""
+"""A token, or a function that returns a valid token. The client calls the function for each request."""
 
-# After these codes, the same request can succeed.
+# Codes after which the same request can succeed.
 AGAIN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
-# Seconds before the second attempt. Doubles with each attempt up to a maximum, and varies at random.
+# Seconds before the second attempt. The wait doubles with each attempt up to LONGEST_WAIT, and has random jitter.
 FIRST_WAIT = 0.1
 LONGEST_WAIT = 5.0
-# Several hundred to two thousand observations in a message are fastest.
+# Observations per message. Several hundred to two thousand are fastest.
 OBSERVATIONS = 500
-# Affiliates in a message of a sync.
+# Affiliates per message of a sync.
 AFFILIATES = 1000
-# Chunks of a stream that the service has not acknowledged. It saves one while the next one is on its way.
+# Maximum number of unacknowledged chunks. The service saves one chunk while the next one is in transit.
 CHUNKS = 2
 
 
@@ -39,22 +39,21 @@ TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 def checked_token(text: str) -> str:
-    """Returns a token without the white space around it, such as the line end of its file. Errors never show the token."""
+    """Returns the token without surrounding whitespace, such as a final newline. Errors never contain the token."""
     token = text.strip()
     if not TOKEN.fullmatch(token):
-        raise ValueError("the token is empty" if not token else "the token is invalid: it has a space, a line break or another character that no token has")
+        raise ValueError("the token is empty" if not token else "the token is invalid: it contains a space, a line break or another invalid character")
     return token
 
 
 class Client:
-    """Calls a service for the company of a token. `target` is `host:port` or `https://host:port`.
+    """Calls the service for a token's company. `target` is `host:port` or `https://host:port`.
 
     If the service is busy or unreachable, or the company exceeds its rate limit, the client repeats the call. It makes at most `tries`
-    attempts within `deadline` seconds. Every operation can be repeated. If the service rejects a token that came from a function, the
-    client calls the function again, and repeats the call once. Several threads can share a client.
+    attempts within `deadline` seconds. All operations are safe to repeat. If the service rejects a token that came from a function, the
+    client calls the function again, and repeats the call once. Threads can share a client.
 
-    A failed call raises `Refusal`. Its `reason` comes from the service, such as `ETAG_MISMATCH`. An address or a token that cannot be one raises
-    ValueError.
+    A failed call raises `Refusal`. Its `reason` comes from the service, such as `ETAG_MISMATCH`. Invalid addresses and tokens raise ValueError.
     """
 
     def __init__(self, target: str | grpc.Channel, token: Token, *, deadline: float = 30, tries: int = 5, **certificates: Any) -> None:
@@ -88,8 +87,8 @@ class Client:
                 attempts.again(refusal(error), end)
 
     def messages(self, request: Message) -> Iterator[Any]:
-        """Yields the messages of a stream, and resumes it after a lost connection. To resume in another run of a program, save a
-        message's last ID. A stream that ends without an error is complete."""
+        """Yields the messages of a stream, and resumes it after a lost connection. To resume after a restart of your program, save the last ID
+        of a message. A stream that ends without an error is complete."""
         operation, stream = self._operation(request, is_stream=True), STREAMS[request.DESCRIPTOR.name]
         send = self.channel.unary_stream(
             operation.path, request_serializer=type(request).SerializeToString, response_deserializer=operation.response.FromString
@@ -98,7 +97,7 @@ class Client:
         attempts = Attempts(self._tries, callable(self._token))
         while True:
             try:
-                # A list can take any time. `keepalive` notices a lost service.
+                # A list has no deadline. Keepalive detects a lost connection.
                 for message in send(request, metadata=self._metadata()):
                     attempts = Attempts(self._tries, callable(self._token))
                     reached = position(message, stream.last)
@@ -120,7 +119,7 @@ class Client:
             yield from [records] if isinstance(records, Message) else records
 
     def observe(self, observations: Iterable[observations_pb2.UrlObservation]) -> Iterator[observations_pb2.ObservationResult]:
-        """Saves observations while they arrive, and yields a result for each, in order."""
+        """Saves observations as they arrive, and yields a result for each, in order."""
         observed = iter(observations)
         while batch := list(itertools.islice(observed, OBSERVATIONS)):
             yield from self.call(observations_pb2.ObserveUrlsRequest(observations=batch)).results
@@ -130,14 +129,14 @@ class Client:
     ) -> Iterator[observations_pb2.ObservationResult]:
         """Saves many observations over one stream, and yields a result for each, in order.
 
-        After a lost connection, sends unacknowledged observations again. The service ends a stream that gets no observations for a minute: if
-        they arrive slowly, use `observe`."""
+        After a lost connection, sends unacknowledged observations again. The service ends a stream after a minute without observations: if they
+        arrive slowly, use `observe`."""
         observed = iter(observations)
         send = self._exchange(observations_pb2.StreamUrlObservationsRequest)
         waiting: collections.deque[Message] = collections.deque()
         attempts = Attempts(self._tries, callable(self._token))
         while True:
-            # The stream's thread takes requests from here, so that only the caller's thread uses the iterator. None ends the stream.
+            # gRPC's thread takes requests from this queue, so only the caller's thread uses the iterator. None ends the stream.
             requests: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
             stream = send(iter(requests.get, None), metadata=self._metadata())
             try:
@@ -149,7 +148,7 @@ class Client:
                         requests.put(waiting[-1])
                     if not waiting:
                         requests.put(None)
-                        # Ends without another message.
+                        # The service only sends its status.
                         yield from stream
                         return
                     results = next(stream).results
@@ -171,7 +170,7 @@ class Client:
         max_absent: int | None = None,
         validate_only: bool = False,
     ) -> tuple[list[affiliate_sync_pb2.AffiliateSyncResult], list[affiliate_sync_pb2.AbsentAffiliate]]:
-        """Updates the stored affiliates from the whole list. Returns a result for each, and the absent affiliates if you ask for them.
+        """Updates the stored affiliates from a complete list. Returns a result for each, and the absent affiliates if you ask for them.
 
         After a lost connection, sends the whole list again."""
         listed, chunks = iter(affiliates), []
@@ -205,7 +204,7 @@ class Client:
             or operation.is_stream != is_stream
             or (is_stream and request.DESCRIPTOR.name not in STREAMS)
         ):
-            raise TypeError(f"{name} is not the request of {'a stream of records' if is_stream else 'an operation with one response'}")
+            raise TypeError(f"{name} is not a request for {'a stream of records' if is_stream else 'an operation with one response'}")
         return operation
 
     def _metadata(self) -> list[tuple[str, str]]:
@@ -220,9 +219,9 @@ class Attempts:
         self.failed, self.tries, self.may_renew = 0, tries, may_renew
 
     def again(self, refused: Refusal, end: float | None = None) -> None:
-        """Returns when the call may be sent again after this error, or raises it."""
+        """Waits until the call can be sent again, or raises the error."""
         if refused.code == grpc.StatusCode.UNAUTHENTICATED and self.may_renew:
-            # The token can expire on its way.
+            # The token may have expired in transit.
             self.may_renew = False
             return
         self.failed += 1

@@ -11,15 +11,15 @@ DOMAIN = "compliance.v1"
 
 @dataclass
 class Refusal(Exception):
-    """A call that failed, after its retries."""
+    """A call failed after its retries."""
 
     code: grpc.StatusCode
     message: str
-    """A sentence for people."""
+    """The error, as a sentence."""
     reason: str = ""
     """A name of `compliance.v1.Reason` without its prefix, such as `ETAG_MISMATCH`; empty if the service was not reached."""
     violations: list[error_details_pb2.BadRequest.FieldViolation] = field(default_factory=list)
-    """The `field` and a sentence (`description`) for each rule that the request violates. A field can have several."""
+    """The `field` and a `description` for each violated rule. A field can have several violations."""
     metadata: dict[str, str] = field(default_factory=dict)
     """Details for programs, such as `last_position` for `POSITION_GONE`."""
     retry_after: float = 0
@@ -31,7 +31,7 @@ class Refusal(Exception):
 
 
 def refusal(error: grpc.RpcError) -> Refusal:
-    """Decodes the details of an error, for calls of the generated stubs."""
+    """Decodes an error that a generated stub raised."""
     decoded = Refusal(error.code(), error.details() or "")
     status = rpc_status.from_call(error)
     for detail in status.details if status else []:

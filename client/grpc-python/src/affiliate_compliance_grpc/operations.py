@@ -1,4 +1,4 @@
-"""The operations of the contract. A request's type names its operation, because each operation has its own."""
+"""The operations of the contract. Each operation has its own request type, which identifies it."""
 
 import importlib
 import pkgutil
@@ -20,7 +20,7 @@ class Operation:
 
 
 def operations() -> dict[str, Operation]:
-    """Each operation by its request's full name."""
+    """Returns the operations by the full names of their requests."""
     modules = [name for _, name, _ in pkgutil.iter_modules(compliance.v1.__path__) if name.endswith("_pb2")]
     files = [importlib.import_module(f"compliance.v1.{name}").DESCRIPTOR for name in modules]
     methods = [method for file in files for service in file.services_by_name.values() for method in service.methods]
@@ -40,11 +40,11 @@ class Stream:
     """How a stream of records resumes."""
 
     records: str
-    """The field of a message that has its records, or the one record."""
+    """The message field with the records, or with the only record."""
     last: tuple[str, ...]
-    """The field of a message, or of its last record, that has the position after which the stream resumes."""
+    """The field of a message, or of its last record, with the position to resume after."""
     after: str
-    """The field of the request that takes this position; the empty text if the service always sends all records."""
+    """The request field for this position. Empty if the service always sends all records."""
 
 
 STREAMS = {
@@ -58,7 +58,7 @@ STREAMS = {
 
 
 def position(message: Any, path: tuple[str, ...]) -> int | None:
-    """The value of a field, or of the last element of a list; None if the list is empty."""
+    """Returns the value of a field, or of the last element of a list. Returns None if the list is empty."""
     for name in path:
         message = getattr(message, name)
         if hasattr(message, "__len__") and hasattr(message, "__getitem__"):

@@ -1,4 +1,4 @@
-"""Client of the Affiliate Compliance Service.
+"""A client for the Affiliate Compliance Service.
 
     from affiliate_compliance import Client
 

@@ -1,4 +1,4 @@
-"""URLs and cases: lists, records, and the work on them. Changes need the scope `cases`, except new URLs."""
+"""Operations on URLs and cases. Changes need the scope `cases`, except new URLs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Unpack
@@ -36,28 +36,28 @@ class CaseWork(Calls):
         return self._with_etag(f"/api/urls/{id}")
 
     def url_if_changed(self, id: int, etag: str) -> tuple[ComplianceUrl, str] | None:
-        """Returns None if the URL still has this etag."""
+        """Returns the URL and its etag, or None if the URL still has this etag."""
         return self._if_changed(f"/api/urls/{id}", etag)
 
     def search_urls(self, text: str, limit: int | None = None) -> list[ComplianceUrl]:
-        """Returns the newest URLs that contain a text of at least three characters: 20, or `limit`, at most 50."""
+        """Returns the newest URLs that contain a text of at least three characters. `limit` is 20 by default, and at most 50."""
         urls: list[ComplianceUrl] = self._get("/api/urls:search", {"q": text, "limit": limit})
         return urls
 
     def add_urls(self, urls: Iterable[str | UrlInput]) -> list[Result]:
-        """Returns one result per URL. A URL is a text, or an object with the key `url`. An existing URL is skipped (`1023`)."""
+        """Adds URLs, and returns one result per URL. A URL is a string, or an object with the key `url`. The service skips existing URLs (`1023`)."""
         if isinstance(urls, (str, Mapping)):
-            raise TypeError("add_urls takes a list of URLs, not a single one")
+            raise TypeError("add_urls takes a list of URLs, not a single URL")
         items: list[Any] = [{"url": url} if isinstance(url, str) else url for url in urls]
         for index, item in enumerate(items):
             if not isinstance(item, Mapping):
-                raise TypeError(f"add_urls takes URLs as texts, or as objects with the key url; item {index} is {type(item).__name__}")
+                raise TypeError(f"add_urls takes strings, or objects with the key url, but item {index} is {type(item).__name__}")
         return self._batch("POST", "/api/urls", {"urls": items})
 
     def review_url(self, id: int, review: UrlReview, if_match: str | None = None) -> str:
-        """Writes a verdict on a URL: changes the fields that `review` has. `infractions` replaces all infractions of the URL. Returns the new etag.
+        """Saves a review: changes the fields in `review`. `infractions` replaces all infractions of the URL. Returns the URL's new etag.
 
-        With the etag of the URL that was read as `if_match`, raises `Changed`, and saves nothing, if the URL has another one now.
+        If the URL no longer has the etag `if_match`, raises `Changed` and saves nothing.
         """
         return self._write("PATCH", f"/api/urls/{id}", review, if_match)[1]
 
@@ -75,17 +75,17 @@ class CaseWork(Calls):
         return self._with_etag(f"/api/cases/{id}")
 
     def case_if_changed(self, id: int, etag: str) -> tuple[ComplianceCase, str] | None:
-        """Returns None if the case still has this etag."""
+        """Returns the case and its etag, or None if the case still has this etag."""
         return self._if_changed(f"/api/cases/{id}", etag)
 
     def open_case(self, opening: CaseOpen) -> int:
-        """Returns the ID of the new case. `request_id` is your key: a repeated key returns the case that it opened."""
+        """Opens a case, and returns its ID. A call with the same `request_id` returns the same case."""
         return int(self._write("POST", "/api/cases", opening)[0]["detail"]["case_id"])
 
     def update_case(self, id: int, change: CaseUpdate, if_match: str | None = None) -> str:
-        """Changes the fields that `change` has; None clears a field. Returns the case's new etag.
+        """Changes the fields in `change`; None clears a field. Returns the case's new etag.
 
-        With the etag of the case that was read as `if_match`, raises `Changed`, and saves nothing, if the case has another one now.
+        If the case no longer has the etag `if_match`, raises `Changed` and saves nothing.
         """
         return self._write("PATCH", f"/api/cases/{id}", change, if_match)[1]
 
@@ -94,15 +94,15 @@ class CaseWork(Calls):
         return self._move(id, "resolve", fields, if_match)
 
     def close_case(self, id: int, fields: CaseClose | None = None, if_match: str | None = None) -> str:
-        """Sets the status Closed, or another that ends a case. Returns the case's etag."""
+        """Sets the status Closed, or another final status. Returns the case's etag."""
         return self._move(id, "close", fields, if_match)
 
     def reopen_case(self, id: int, fields: CaseReopen | None = None, if_match: str | None = None) -> str:
-        """Sets the status Open, or another that does not end a case. Returns the case's etag."""
+        """Sets the status Open, or another status that is not final. Returns the case's etag."""
         return self._move(id, "reopen", fields, if_match)
 
     def attach_incidents(self, id: int, incidents: Sequence[IncidentItem]) -> list[Result]:
-        """Returns one result per incident. Invalid incidents (`1021`) and URLs that the company does not have (`1025`) fail alone."""
+        """Returns one result per incident. Invalid incidents (`1021`) and unknown URLs (`1025`) do not affect other incidents."""
         return self._batch("POST", f"/api/cases/{id}/incidents", {"incidents": incidents})
 
     def detach_incidents(self, id: int, incidents: Sequence[IncidentKey]) -> list[Result]:

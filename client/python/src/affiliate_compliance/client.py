@@ -1,4 +1,4 @@
-"""The operations of the interface."""
+"""The client, with all operations of the interface."""
 
 import json
 import random
@@ -24,19 +24,19 @@ from .models import (
 from .transport import Token, Transport
 from .webhooks import Webhooks
 
-# Bytes of a list that are read at a time.
+# Bytes of a list to read at a time.
 PART = 65536
 
 
 class Client(CaseWork):
-    """A client of the service at `base`, such as `http://127.0.0.1:8080`, with or without `/api`, for the token's company.
+    """A client for the service at `base`, such as `http://127.0.0.1:8080`, with or without `/api`, and for the token's company.
 
-    A request without a response, or with 429 or 503, has up to `tries` attempts. Waits follow `Retry-After`. Every operation can be
-    repeated: if the response to a creation was lost, the repetition reports a duplicate. Times are in seconds. `read_timeout` is the
-    longest pause within a response. Use a client in one thread at a time.
+    If the service does not respond, or responds with 429 or 503, the client makes up to `tries` attempts. It obeys `Retry-After`. All
+    operations are safe to repeat: if the response to a create was lost, the next attempt reports a duplicate. Times are in seconds.
+    `read_timeout` is the longest pause within a response. Use a client in one thread at a time.
 
-    Raises `Invalid` for violations (422), `Changed` if a record has another etag (412), `Refused` for every other error of the
-    service, and `Unavailable` without a response. Raises `ValueError` for an address or a token that cannot be one.
+    Raises `Invalid` for violations (422), `Changed` if the record has another etag (412), `Refused` for every other error of the
+    service, and `Unavailable` without a response. Raises `ValueError` for an invalid address or token.
     """
 
     def __init__(
@@ -55,12 +55,12 @@ class Client(CaseWork):
         self._transport.session.close()
 
     def call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
-        """Calls any operation, such as `call("GET", "/cases/1")`, and returns the JSON of its response. The path can begin with `/api`. Bytes are sent
-        as a file, CSV or a workbook."""
+        """Calls any operation, such as `call("GET", "/cases/1")`, and returns the response's JSON. The path can begin with `/api`. Sends a `bytes`
+        body as a file: CSV, or a workbook."""
         return self._transport.call(method, path, query, body)[0]
 
     def affiliates(self, **filters: Unpack[AffiliateFilters]) -> Iterator[Affiliate]:
-        """Yields all affiliates that match the filters, by ID while they arrive. Continues after a lost connection."""
+        """Yields all affiliates that match the filters as they arrive, by ascending ID. Resumes after a lost connection."""
         last = 0
         headers = {"Accept": "application/x-ndjson"}
         for attempt in self._transport.attempts():
@@ -82,32 +82,32 @@ class Client(CaseWork):
         return self._with_etag(f"/api/affiliates/{id}")
 
     def affiliate_if_changed(self, id: int, etag: str) -> tuple[Affiliate, str] | None:
-        """Returns None if the affiliate still has this etag."""
+        """Returns the affiliate and its etag, or None if the affiliate still has this etag."""
         return self._if_changed(f"/api/affiliates/{id}", etag)
 
     def search_affiliates(self, text: str, limit: int | None = None) -> list[Affiliate]:
-        """Returns the first affiliates by ID whose name or client identifier contains a text: 20, or `limit`, at most 50."""
+        """Returns affiliates whose name or client identifier contains a text, by ascending ID. `limit` is 20 by default, and at most 50."""
         affiliates: list[Affiliate] = self._get("/api/affiliates:search", {"q": text, "limit": limit})
         return affiliates
 
     def create_affiliate(self, affiliate: AffiliateCreate) -> int:
-        """Returns the ID of the new affiliate. An existing name is refused with the code `1023`."""
+        """Creates an affiliate, and returns its ID. An existing name raises `Refused` with the code `1023`."""
         return int(self._write("POST", "/api/affiliates", affiliate)[0]["detail"]["affiliate_id"])
 
     def create_affiliates(self, affiliates: Sequence[AffiliateCreate]) -> list[Result]:
-        """Returns one result per item. Existing names (`1023`) and unknown country codes (`1024`) fail alone."""
+        """Returns one result per item. Existing names (`1023`) and unknown country codes (`1024`) do not affect other items."""
         return self._batch("POST", "/api/affiliates", {"affiliates": affiliates})
 
     def update_affiliate(self, change: AffiliateUpdate, if_match: str | None = None) -> str:
-        """Changes the fields that `change` has; None clears a field. Returns the affiliate's new etag.
+        """Changes the fields in `change`; None clears a field. Returns the affiliate's new etag.
 
-        With the etag of the affiliate that was read as `if_match`, raises `Changed`, and saves nothing, if it has another one now.
+        If the affiliate no longer has the etag `if_match`, raises `Changed` and saves nothing.
         """
         return self._write("PUT", f"/api/affiliates/{change['id']}", change, if_match)[1]
 
     def update_affiliates(self, changes: Sequence[AffiliateUpdate]) -> list[Result]:
-        """Returns one result per item, in order. Unknown IDs (`1025`), taken names and unknown country codes (`1021`) fail alone.
-        The first ID must be known."""
+        """Returns one result per item, in order. Unknown IDs (`1025`), taken names and unknown country codes (`1021`) do not affect other
+        items. The first ID must exist."""
         first = changes[0]["id"] if changes else None
         return self._batch("PUT", f"/api/affiliates/{first}", {"affiliates": changes})
 
@@ -120,9 +120,9 @@ class Client(CaseWork):
         max_absent: int | None = None,
         validate_only: bool = False,
     ) -> BatchSyncAffiliatesResponse:
-        """Brings the affiliates up to date with a list, which identifies them by `client_affiliate_id`. Refused items are
-        among the results, and do not affect others. None clears a field. With `validate_only`, nothing is written. If more than
-        `max_absent` affiliates (by default a tenth, at least 10) would get `absent_status`, nothing changes: `Refused` with 409."""
+        """Updates the affiliates from a list, which identifies them by `client_affiliate_id`. Refused items appear in the results, and
+        do not affect others. None clears a field. With `validate_only`, the service saves nothing. If more than `max_absent`
+        affiliates (by default a tenth, at least 10) would get `absent_status`, nothing changes, and the call raises `Refused` (409)."""
         options = {
             "report_absent": report_absent,
             "absent_status": absent_status,
@@ -136,23 +136,23 @@ class Client(CaseWork):
     def erase_affiliate(self, id: int, if_match: str | None = None) -> EraseAffiliateResponse:
         """Erases an affiliate with its URLs, cases and personal data, and returns how many other records were erased.
 
-        The token needs the scope `erase`. If the first response was lost, the repetition is `Refused` with 404.
+        The token needs the scope `erase`. If the first response was lost, the next attempt raises `Refused` (404).
         """
         erased: EraseAffiliateResponse = self._write("DELETE", f"/api/affiliates/{id}", if_match=if_match)[0]["data"]
         return erased
 
     def overview(self) -> Overview:
-        """Returns figures of all records: open, overdue and new."""
+        """Returns the numbers of open, overdue and new records."""
         overview: Overview = self._get("/api/overview")
         return overview
 
     def vocabularies(self) -> list[VocabularyNames]:
-        """Returns the names that fields can have, with the IDs that filters take."""
+        """Returns the allowed names of fields, with their IDs for filters."""
         vocabularies: list[VocabularyNames] = self._get("/api/vocabularies")
         return vocabularies
 
     def changes(self, after: int = 0, types: Sequence[str] = ()) -> Iterator[Change]:
-        """Yields all changes after a position. Call it again with the position of the last change.
+        """Yields all changes after a position. To continue later, pass the position of the last change.
 
         Raises `Refused` (410) if the service no longer keeps the changes after the position.
         """
@@ -173,8 +173,8 @@ class Client(CaseWork):
         from_: str | None = None,
         to: str | None = None,
     ) -> Iterator[Change]:
-        """Yields who changed what, newest first, as far back as changes are kept. `from_` and `to` are seconds (`YYYY-MM-DD HH:MM:SS`, UTC).
-        The token needs the scope `audit`."""
+        """Yields who changed what, newest first, as far back as the service keeps changes. `from_` and `to` are times (`YYYY-MM-DD HH:MM:SS`,
+        UTC). The token needs the scope `audit`."""
         filters = {"resource": resource, "id": id, "subject": subject, "request_id": request_id, "from": from_, "to": to}
         before = None
         while True:
@@ -185,7 +185,7 @@ class Client(CaseWork):
                 return
 
     def watch_changes(self, after: int | None = None, types: Sequence[str] = ()) -> Iterator[Change]:
-        """Yields changes as they happen, after a position or from now on, without an end. Continues after a lost connection.
+        """Yields changes as they happen, after a position or from now on. Never ends, and resumes after a lost connection.
 
         Raises `Refused` (410) if the service no longer keeps the changes after the position.
         """
@@ -199,8 +199,8 @@ class Client(CaseWork):
                     for last, page in stream.events(response.iter_lines()):
                         has_begun = True
                         yield from page["changes"] if page else []
-                    raise stream.Incomplete("the events ended")
+                    raise stream.Incomplete("the event stream ended")
                 if has_begun:
                     break
-            # Clients of a stopped instance do not all reconnect at the same time.
+            # The jitter prevents all clients of a stopped instance from reconnecting at the same time.
             time.sleep(random.uniform(0.5, 1.5))

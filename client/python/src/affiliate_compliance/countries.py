@@ -1,4 +1,4 @@
-"""ISO 3166-1: requests have the alpha-2 code of a country, and responses its numeric code."""
+"""ISO 3166-1 country codes. Requests use the alpha-2 code, and responses the numeric code."""
 
 _CODES = """
     AD020 AE784 AF004 AG028 AI660 AL008 AM051 AO024 AQ010 AR032 AS016 AT040 AU036 AW533 AX248 AZ031 BA070 BB052 BD050

@@ -1,8 +1,8 @@
-"""Errors of a call."""
+"""Errors that calls raise."""
 
 
 class ComplianceError(Exception):
-    """A call did not succeed."""
+    """A call failed."""
 
 
 class Unavailable(ComplianceError):
@@ -10,24 +10,24 @@ class Unavailable(ComplianceError):
 
 
 class Refused(ComplianceError):
-    """The service refused the request."""
+    """The service rejected the request."""
 
     def __init__(self, status: int, code: str | None, message: str, request_id: str | None) -> None:
         super().__init__(f"{status}: {message}")
         self.status = status
         """The HTTP status."""
         self.code = code
-        """The result code, such as `1023`; none for violations (422), and for responses of a proxy."""
+        """The result code, such as `1023`. None for violations (422) and for a proxy's responses."""
         self.message = message
-        """A sentence for people."""
+        """The error, as a sentence."""
         self.request_id = request_id
-        """Names the request in the service's logs."""
+        """The ID of the request in the service's logs."""
 
 
 class Changed(Refused):
-    """The record has changed since it was read (412). Nothing was saved by this request.
+    """The record has changed since it was read (412). This request saved nothing.
 
-    If a response was lost and the request repeated, the change itself may be what changed the record: read it again.
+    If a response was lost, an earlier attempt of this request may have changed the record. Read the record again.
     """
 
 
@@ -37,4 +37,4 @@ class Invalid(Refused):
     def __init__(self, message: str, violations: dict[str, list[str]], request_id: str | None) -> None:
         super().__init__(422, None, message, request_id)
         self.violations = violations
-        """Sentences by path, such as `affiliate_name`, `affiliates.3.email_one` or `per_page`."""
+        """Messages by path, such as `affiliate_name`, `affiliates.3.email_one` or `per_page`."""

@@ -1,4 +1,4 @@
-"""The records and the inputs of the interface, as JSON has them. Generated from docs/openapi.json by generate_models.py."""
+"""The interface's records and inputs, as in JSON. Generated from docs/openapi.json by generate_models.py."""
 
 from typing import Literal, NotRequired, TypedDict
 
@@ -1229,4 +1229,4 @@ AFFILIATE_FIELDS: dict[str, int | None] = {
     "pay_rank": 64,
     "recognition_rank": 64,
 }
-"""The fields of an affiliate that can be sent, with the most characters of each."""
+"""Writable affiliate fields, with their maximum lengths in characters."""

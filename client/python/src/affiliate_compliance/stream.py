@@ -1,4 +1,4 @@
-"""Reads events while they arrive."""
+"""Reads streamed responses."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ def check_ndjson(headers: Mapping[str, str]) -> None:
 
 
 def events(lines: Iterable[bytes]) -> Iterator[tuple[str, Any]]:
-    """Yields server-sent events: the ID, and the JSON of the data, or None."""
+    """Yields the ID of each server-sent event, with its parsed data or None."""
     id, data = "", None
     for line in lines:
         name, _, value = line.decode().partition(": ")

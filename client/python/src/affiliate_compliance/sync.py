@@ -1,10 +1,10 @@
-"""Brings affiliates up to date with a file.
+"""Syncs affiliates from a file.
 
     compliance-sync-affiliates affiliates.csv --base-url https://compliance.example --token-file token
 
-The service reads the file, CSV or an Excel workbook (.xlsx). Its first row names the columns, with the field names of requests or of
-responses, or with headings of the console. `client_affiliate_id` identifies an affiliate, so `affiliate_name` can change. An empty cell
-clears a field. Fields without a column do not change.
+The file is CSV or an Excel workbook (.xlsx). Its first row names the columns, with the field names of requests or responses, or with the
+headings of the console. `client_affiliate_id` identifies an affiliate, so `affiliate_name` can change. An empty cell clears a field. Fields
+without a column do not change.
 
 `--absent-status` gives a status to affiliates that are not in the file. If more than `--max-absent` affiliates would get the status, nothing
 changes, because the file is probably truncated.
@@ -28,23 +28,23 @@ from .client import Client
 from .errors import ComplianceError, Invalid, Refused
 from .transport import AGAIN, BROKEN
 
-# The status of a request whose list lacks too many affiliates.
+# The HTTP status if more than `--max-absent` affiliates are absent.
 TOO_MANY_ABSENT = 409
-# Seconds. A large file takes long before its response begins.
+# Seconds. The response to a large file starts late.
 READ_TIMEOUT = 300
-# What the service calls the options.
+# The options by the service's names for them.
 OPTIONS = {"dates": "--dates", "encoding": "--encoding", "sheet": "--sheet", "columns": "--column or --ignore"}
 
 
 def main() -> int:
     arguments = parse()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    # Waits, and why.
+    # Logs the waits and their reasons.
     logging.getLogger("affiliate_compliance").setLevel(logging.INFO)
     token_file = Path(arguments.token_file)
 
     def token() -> str:
-        """Read for each request, because a token can be replaced while the job runs."""
+        """Reads the file for each request, because the token can be replaced while the job runs."""
         return token_file.read_text(encoding="utf-8-sig", errors="replace")
 
     try:
@@ -70,30 +70,30 @@ def parse() -> argparse.Namespace:
     parser.add_argument("file", metavar="FILE", help="the file, CSV or .xlsx")
     parser.add_argument("--base-url", default="http://127.0.0.1:8080", help="address of the service (default: %(default)s)")
     parser.add_argument("--token-file", required=True, metavar="PATH", help="file with the token")
-    parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="leave out a column; can be repeated")
+    parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="ignore this column; can be repeated")
     parser.add_argument("--column", action="append", default=[], metavar="HEADING=FIELD", help="the field of a column; can be repeated")
     parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook (default: the first visible sheet)")
     parser.add_argument(
         "--no-csv-escape",
         action="store_true",
-        help="read cells unchanged; by default, the apostrophe that exports put before a formula is removed, as in '+49",
+        help="read cells unchanged; by default, the service removes the apostrophe that exports put before a formula, as in '+49",
     )
-    parser.add_argument("--encoding", metavar="NAME", help="encoding of CSV: windows-1252 or macintosh (default: UTF-8 or UTF-16)")
+    parser.add_argument("--encoding", metavar="NAME", help="CSV encoding: windows-1252 or macintosh (default: UTF-8 or UTF-16)")
     parser.add_argument("--dates", metavar="ORDER", help="order of dates such as 1/5/2026: dmy or mdy")
-    parser.add_argument("--dry-run", action="store_true", help="compare only, and send no changes")
+    parser.add_argument("--dry-run", action="store_true", help="compare only, and change nothing")
     parser.add_argument("--report-absent", action="store_true", help="list affiliates that are not in the file")
     parser.add_argument("--absent-status", metavar="STATUS", help="give this status to affiliates that are not in the file")
     parser.add_argument(
         "--max-absent",
         type=int,
         metavar="N",
-        help="how many affiliates can get the status (default: a tenth of the affiliates with another status, at least 10)",
+        help="maximum number of affiliates that get the status (default: a tenth of the affiliates with another status, at least 10)",
     )
     return parser.parse_args()
 
 
 def query(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options, as the service calls them."""
+    """Returns the options as query parameters."""
     return {
         "dates": arguments.dates,
         "encoding": arguments.encoding,
@@ -108,7 +108,7 @@ def query(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def sentence(error: ComplianceError) -> str:
-    """The error, with the options that help."""
+    """Returns the error, with the options that help."""
     if not isinstance(error, Invalid):
         return str(error)
     sentences = ((sentence, OPTIONS.get(path)) for path, sentences in error.violations.items() for sentence in sentences)
@@ -121,7 +121,7 @@ def request_id(error: Exception) -> str:
 
 
 def hint(error: ComplianceError, base_url: str) -> str:
-    """What to do next. Running the job again helps only after a temporary error."""
+    """Returns what to do next. Running the job again helps only after a temporary error."""
     if isinstance(error, Refused):
         if error.status == TOO_MANY_ABSENT:
             return ": use --max-absent if the file is complete"
@@ -143,7 +143,7 @@ def report(answer: Any, arguments: argparse.Namespace) -> int:
     counts = Counter(result["outcome"] for result in data["results"])
     wants_absent, dry = arguments.report_absent or arguments.absent_status, arguments.dry_run
     if wants_absent and counts["refused"]:
-        # Whether absent affiliates were counted.
+        # The message says whether the service counted absent affiliates.
         print(answer["detail"]["msg"], file=sys.stderr)
     total, changed = data["absent_total"], data["absent_changed"]
     if arguments.absent_status:
@@ -163,7 +163,7 @@ def report(answer: Any, arguments: argparse.Namespace) -> int:
 
 
 def reasons(result: Any) -> list[str]:
-    """Why a row was refused. The service names the place of a cell that it cannot read."""
+    """Returns why the service refused a row. Its message for an unreadable cell already names the place."""
     if result["outcome"] != "refused":
         return []
     place = f"Row {result['row']}"

@@ -20,19 +20,19 @@ from .errors import Changed, Invalid, Refused, Unavailable
 from .stream import Incomplete
 
 Token: TypeAlias = str | Callable[[], str]
-"""A token, or a function that returns a valid one. The function is called for each request."""
+"""A token, or a function that returns a valid token. The client calls the function for each request."""
 
 Headers: TypeAlias = Mapping[str, str]
 
-# After these statuses, the same request can succeed. Only proxies send 502.
+# Statuses after which the same request can succeed. Only proxies send 502.
 AGAIN = {429, 502, 503, 504}
-# Seconds before the second attempt. Doubles with each attempt up to a maximum, and varies at random.
+# Seconds before the second attempt. The wait doubles with each attempt up to LONGEST_WAIT, and has random jitter.
 FIRST_WAIT = 0.25
 LONGEST_WAIT = 30.0
-# Seconds. If the service asks for a longer wait than this, the caller decides.
+# Seconds. If the service asks for a longer wait, the client raises the error instead.
 LONGEST_RETRY_AFTER = 300.0
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-# Characters of a response that the service did not send.
+# Maximum characters of a proxy's response to show in an error.
 SHOWN = 200
 
 LOG = logging.getLogger("affiliate_compliance")
@@ -45,15 +45,15 @@ TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 def checked_token(text: str) -> str:
-    """Returns a token without the white space around it, such as the line end of its file. Errors never show the token."""
+    """Returns the token without surrounding whitespace, such as a final newline. Errors never contain the token."""
     token = text.strip()
     if not TOKEN.fullmatch(token):
-        raise ValueError("the token is empty" if not token else "the token is invalid: it has a space, a line break or another character that no token has")
+        raise ValueError("the token is empty" if not token else "the token is invalid: it contains a space, a line break or another invalid character")
     return token
 
 
 class Bearer(AuthBase):
-    """Sent as `auth`, because `requests` prefers a password from ~/.netrc to a header."""
+    """Sends the token as `auth`, because `requests` prefers a password from ~/.netrc to a header."""
 
     def __init__(self, token: Token) -> None:
         self.token = checked_token(token) if isinstance(token, str) else token
@@ -102,10 +102,10 @@ class Transport:
     def response(
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None, headers: Headers | None = None
     ) -> Iterator[requests.Response]:
-        """Returns a successful response, whose body is not read yet."""
+        """Yields a successful response with an unread body."""
         with closing(self.send(method, path, query, body, headers)) as response:
             if response.status_code == 401 and callable(getattr(self.session.auth, "token", None)):
-                # The token can expire on its way.
+                # The token may have expired in transit.
                 response.close()
                 with closing(self.send(method, path, query, body, headers)) as again:
                     yield checked(again)
@@ -139,7 +139,7 @@ class Transport:
 
 
 class Attempt:
-    """An attempt of a request. Keeps the error if another attempt can succeed."""
+    """An attempt to send a request. Keeps the error if another attempt can succeed."""
 
     def __init__(self, base: str) -> None:
         self.base = base
@@ -152,7 +152,7 @@ class Attempt:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if isinstance(error, Busy):
             self.problem, self.retry_after = error.refused, error.retry_after
-        # A body that ended too early is not valid JSON, or not text.
+        # A truncated body is not valid JSON, or not even valid text.
         elif isinstance(error, (*BROKEN, requests.exceptions.JSONDecodeError, json.JSONDecodeError, UnicodeDecodeError, Incomplete)):
             self.problem = Unavailable(f"no complete response from {self.base}: {sentence(error)}")
             self.problem.__cause__ = error
@@ -160,7 +160,7 @@ class Attempt:
 
 
 class Busy(Exception):
-    """The service asks to send the request again."""
+    """The service is busy, and the client can send the request again."""
 
     def __init__(self, refused: Refused, retry_after: float) -> None:
         super().__init__(str(refused))
@@ -169,7 +169,7 @@ class Busy(Exception):
 
 
 def warn_of_ignored(method: str, path: str, headers: Headers) -> None:
-    """Logs names without effect, such as mistyped names."""
+    """Logs the names that the service ignored, such as mistyped names."""
     for what, header in (("fields", "X-Ignored-Fields"), ("parameters", "X-Ignored-Parameters")):
         if names := headers.get(header):
             LOG.warning("%s %s: the service ignored these %s: %s", method, path, what, unquote_plus(names))
@@ -197,7 +197,7 @@ def refusal(response: requests.Response) -> Refused:
 
 
 def seconds(retry_after: str | None) -> float:
-    """The wait that a response asks for: in seconds, or until a date. No wait if the header is neither."""
+    """Returns the wait that a `Retry-After` header asks for, as seconds or as a date. Returns 0 if it is neither."""
     text = (retry_after or "").strip()
     if text.isdecimal():
         return float(text)
@@ -209,7 +209,7 @@ def seconds(retry_after: str | None) -> float:
 
 
 def checked_base(base: str) -> str:
-    """The address of the service, without `/api`, because the paths have it."""
+    """Returns the service's address without `/api`, which `path_of` adds."""
     base = base.strip()
     parts = urlsplit(base)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
@@ -218,20 +218,20 @@ def checked_base(base: str) -> str:
 
 
 def kind_of(body: Any) -> dict[str, str]:
-    """The type of a body that is a file. `requests` sets the type of JSON."""
+    """Returns the content type of a file. `requests` sets the content type of JSON."""
     if not isinstance(body, bytes):
         return {}
     return {"Content-Type": WORKBOOK if body.startswith(b"PK\x03\x04") else "text/csv"}
 
 
 def path_of(path: str) -> str:
-    """A path of the interface may lack `/api`, as in its description."""
+    """Returns the path with the prefix `/api`, which callers can leave out."""
     path = f"/{path.lstrip('/')}"
     return path if path.startswith("/api/") else f"/api{path}"
 
 
 def sentence(error: BaseException) -> str:
-    """The innermost cause: `requests` wraps it into names of classes and objects."""
+    """Returns the innermost cause, which `requests` wraps in the names of classes and objects."""
     causes = (getattr(error, "reason", None), error.__cause__, *error.args)
     cause = next((cause for cause in causes if isinstance(cause, Exception)), None)
     return sentence(cause) if cause else getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Endpoints that receive the changes of the company. The token needs the scope `webhooks`."""
+"""Webhooks, which receive the company's changes. The token needs the scope `webhooks`."""
 
 import builtins
 
@@ -21,7 +21,7 @@ class Webhooks(Calls):
         return created
 
     def update(self, id: int, change: WebhookUpdate) -> Webhook:
-        """Changes the fields that `change` has."""
+        """Changes the fields in `change`."""
         webhook: Webhook = self._write("PUT", f"/api/webhooks/{id}", change)[0]["data"]
         return webhook
 
@@ -29,7 +29,7 @@ class Webhooks(Calls):
         self._write("DELETE", f"/api/webhooks/{id}")
 
     def rotate_secret(self, id: int) -> CreateWebhookResponse:
-        """Makes a new secret. For a day, messages also have a signature of the previous secret."""
+        """Creates a new secret. For a day, the service also signs messages with the previous secret."""
         rotated: CreateWebhookResponse = self._write("POST", f"/api/webhooks/{id}/secret")[0]["data"]
         return rotated
 
@@ -39,6 +39,6 @@ class Webhooks(Calls):
         return tested
 
     def deliveries(self, id: int, limit: int | None = None) -> builtins.list[WebhookDelivery]:
-        """Returns the latest delivery attempts, newest first: 100, or `limit`."""
+        """Returns the latest delivery attempts, newest first. `limit` is 100 by default."""
         deliveries: builtins.list[WebhookDelivery] = self._get(f"/api/webhooks/{id}/deliveries", {"limit": limit})
         return deliveries

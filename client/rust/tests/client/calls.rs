@@ -37,7 +37,7 @@ fn affiliate(name: &str) -> CreateAffiliateRequest {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_created_record_can_be_read() {
+async fn calls_round_trip_small_and_large_messages() {
     let service = Service::start().await;
     let client = service.client();
     assert_eq!(client.call(CheckAccessRequest {}).await.unwrap().company_id, service.company);
@@ -50,7 +50,7 @@ async fn a_created_record_can_be_read() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn errors_have_reasons_and_violations() {
+async fn errors_carry_reasons_and_violations() {
     let service = Service::start().await;
     let client = service.client();
     client.call(affiliate("Ann")).await.unwrap();
@@ -76,7 +76,7 @@ async fn errors_have_reasons_and_violations() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_change_with_an_old_etag_fails() {
+async fn stale_etags_and_unknown_positions_fail() {
     let service = Service::start().await;
     let client = service.client();
     let id = client.call(affiliate("Ann")).await.unwrap().affiliate_id;
@@ -92,14 +92,14 @@ async fn a_change_with_an_old_etag_fails() {
     let error = client.call(rename("Cleo")).await.unwrap_err();
     assert!(matches!(error, Error::EtagMismatch { .. }), "{error:?}");
     assert_eq!(error.reason(), Some(Reason::EtagMismatch));
-    // Positions count from 1, and there are two changes.
+    // There are two changes, and positions start at 1.
     let error = client.call(ListChangesRequest { after: Some(99), ..Default::default() }).await.unwrap_err();
     let Error::PositionGone { reason, positions, .. } = error else { panic!("{error:?}") };
     assert_eq!((reason, positions["last_position"]), (Reason::PositionGone, 2));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_missing_scope_is_not_an_invalid_token() {
+async fn missing_scope_fails_with_permission_denied() {
     let service = Service::start().await;
     let endpoint = format!("http://{}", service.address);
     let client = Client::builder(endpoint).token(token_with_scope(service.company, None, 60)).build().unwrap();
@@ -109,7 +109,7 @@ async fn a_missing_scope_is_not_an_invalid_token() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn calls_wait_for_the_rate_limit() {
+async fn rate_limited_calls_wait_and_retry() {
     let limit = RateLimit::Limited { requests: NonZeroU32::MIN, window: Duration::from_secs(1) };
     let service = Service::limited(limit).await;
     let start = Instant::now();
@@ -119,7 +119,7 @@ async fn calls_wait_for_the_rate_limit() {
     }
     assert!(start.elapsed() > Duration::from_millis(1500), "{:?}", start.elapsed());
 
-    // Without time to wait, the call fails immediately.
+    // A call fails immediately if it cannot wait.
     let limit = RateLimit::Limited { requests: NonZeroU32::MIN, window: Duration::from_hours(24) };
     let service = Service::limited(limit).await;
     let hasty = service.client_at(service.address).deadline(Duration::from_hours(1)).build().unwrap();
@@ -132,7 +132,7 @@ async fn calls_wait_for_the_rate_limit() {
     }
 }
 
-/// Listens in front of a service, and closes the first connections after a request arrives.
+/// Starts a proxy that closes the first `connections` connections after a request arrives.
 async fn losing(connections: usize, service: SocketAddr) -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -145,7 +145,7 @@ async fn losing(connections: usize, service: SocketAddr) -> (SocketAddr, Arc<Ato
                 tokio::spawn(async move { copy_bidirectional(&mut client, &mut service).await });
                 continue;
             }
-            // The preface and the settings are shorter. A token is longer.
+            // The HTTP/2 preface and settings are shorter than 300 bytes. A token is longer.
             let _ = client.read_exact(&mut [0; 300]).await;
             counter.fetch_add(1, Ordering::SeqCst);
         }
@@ -154,7 +154,7 @@ async fn losing(connections: usize, service: SocketAddr) -> (SocketAddr, Arc<Ato
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_is_retried_after_lost_connections() {
+async fn calls_are_retried_after_lost_connections() {
     let service = Service::start().await;
     let (address, lost) = losing(2, service.address).await;
     let client = service.client_at(address).build().unwrap();
@@ -165,7 +165,7 @@ async fn a_call_is_retried_after_lost_connections() {
     let client = service.client_at(address).retries(Retries::none()).build().unwrap();
     let error = client.call(CheckAccessRequest {}).await.unwrap_err();
     assert!(error.is_temporary() && error.reason() == Some(Reason::CoreUnavailable), "{error:?}");
-    // The client can notice late that the connection is closed.
+    // The client may notice late that the connection is closed.
     let next = loop {
         match client.call(CheckAccessRequest {}).await {
             Err(error) if error.is_temporary() => {}
@@ -176,7 +176,7 @@ async fn a_call_is_retried_after_lost_connections() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_ends_at_its_deadline() {
+async fn calls_fail_at_their_deadline() {
     let service = Service::start().await;
     let proxy = Proxy::tcp(service.address).await;
     let client = service.client_at(proxy.address()).deadline(Duration::from_hours(1)).build().unwrap();
@@ -189,19 +189,19 @@ async fn a_call_ends_at_its_deadline() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn calls_to_missing_services_are_retried() {
+async fn unreachable_service_fails_with_connection_refused() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let client = Client::builder(format!("http://{free}")).token("t").build().unwrap();
     let start = Instant::now();
     let error = client.call(CheckAccessRequest {}).await.unwrap_err();
     assert_eq!(error.reason(), Some(Reason::CoreUnavailable), "{error:?}");
     assert!(error.to_string().contains("Connection refused"), "{error}");
-    // Three waits of at least a second, the default without the service's own wait.
+    // Three waits of about a second each, the default if the service specifies none.
     assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn settings_are_checked() {
+async fn invalid_settings_are_rejected() {
     for client in [Client::builder("http://127.0.0.1:1").build(), Client::builder("no url").token("t").build()] {
         assert!(matches!(client, Err(Error::Settings(_))), "{client:?}");
     }

@@ -23,14 +23,14 @@ fn authority(name: &str) -> Authority {
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
 }
 
-/// A certificate and its key.
+/// Returns a certificate and its key, in PEM.
 fn issue(authority: &Authority) -> (String, String) {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(["localhost".to_owned()]).unwrap();
     (params.signed_by(&key, authority).unwrap().pem(), key.serialize_pem())
 }
 
-/// Listens with TLS in front of a service, as its own port does. Clients need a certificate from the authority.
+/// Starts a TLS proxy in front of a service. Clients need a certificate from the authority.
 async fn secure(service: &Service, authority: &Authority) -> (u16, JoinSet<()>) {
     let folder = DataDir::new();
     fs::create_dir(folder.path()).unwrap();
@@ -60,7 +60,7 @@ async fn secure(service: &Service, authority: &Authority) -> (u16, JoinSet<()>) 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clients_need_the_authority_and_a_certificate() {
+async fn mutual_tls_requires_trusted_certificates() {
     let service = Service::start().await;
     let [ours, other] = ["ours", "other"].map(authority);
     let (port, _listening) = secure(&service, &ours).await;

@@ -1,4 +1,4 @@
-//! Lists over connections that break.
+//! Lists over broken connections.
 
 use std::{collections::BTreeSet, pin::pin, time::Duration};
 
@@ -17,7 +17,7 @@ use crate::{Service, observations};
 
 const RECORDS: usize = 3000;
 
-/// Reads a list through a proxy that cuts its connection after some records, and again after some more.
+/// Reads a list through a proxy that cuts the connection after 100 records and after 1,500 records.
 async fn read_broken<L: List>(service: &Service, request: L) -> Vec<L::Record> {
     let proxy = Proxy::tcp(service.address).await;
     let client = service.client_at(proxy.address()).build().unwrap();
@@ -34,7 +34,7 @@ async fn read_broken<L: List>(service: &Service, request: L) -> Vec<L::Record> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_export_resumes_after_the_last_record() {
+async fn broken_export_resumes_after_last_record() {
     let service = Service::start().await;
     service.client().call(observations(RECORDS, 4000)).await.unwrap();
     let urls = read_broken(&service, ExportUrlsRequest::default()).await;
@@ -43,7 +43,7 @@ async fn an_export_resumes_after_the_last_record() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_resumes_after_the_last_record() {
+async fn broken_affiliate_list_resumes_after_last_record() {
     let service = Service::start().await;
     let affiliate = |number| AffiliateInput {
         client_affiliate_id: Some("A".to_owned()),
@@ -59,7 +59,7 @@ async fn a_list_resumes_after_the_last_record() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn url_lists_resume_after_the_last_record() {
+async fn broken_url_list_resumes_after_last_record() {
     let service = Service::start().await;
     service.client().call(observations(RECORDS, 4000)).await.unwrap();
     let urls = read_broken(&service, ListAllComplianceUrlsRequest::default()).await;
@@ -67,7 +67,7 @@ async fn url_lists_resume_after_the_last_record() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cases_are_listed_by_filter() {
+async fn case_list_filters_by_status() {
     let service = Service::start().await;
     let client = service.client();
     let affiliate = AffiliateInput {
@@ -90,7 +90,7 @@ async fn cases_are_listed_by_filter() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn observations_are_sent_over_connections_that_break() {
+async fn observations_survive_broken_connections() {
     let service = Service::start().await;
     let proxy = Proxy::tcp(service.address).await;
     let client = service.client_at(proxy.address()).build().unwrap();
@@ -117,7 +117,7 @@ async fn observations_are_sent_over_connections_that_break() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_export_continues_after_an_id() {
+async fn export_starts_after_the_given_id() {
     let service = Service::start().await;
     let client = service.client();
     let saved = client.call(observations(100, 10)).await.unwrap();
@@ -128,7 +128,7 @@ async fn an_export_continues_after_an_id() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_silent_list_ends() {
+async fn silent_list_fails_at_its_deadline() {
     let service = Service::start().await;
     service.client().call(observations(RECORDS, 4000)).await.unwrap();
     let proxy = Proxy::tcp(service.address).await;
@@ -146,14 +146,14 @@ async fn a_silent_list_ends() {
     assert!(matches!(end, Some(Err(Error::DeadlineExceeded))), "{end:?}");
     assert!(urls.next().await.is_none());
 
-    // Errors of the service end the list.
+    // Service errors end the list.
     let error = service.client_at(service.address).token("t").build().unwrap();
     let error = pin!(error.list(ListAffiliatesRequest::default())).try_next().await.unwrap_err();
     assert_eq!(error.reason(), Some(Reason::TokenInvalid));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_watch_resumes_after_the_last_page() {
+async fn broken_watch_resumes_after_last_page() {
     let service = Service::start().await;
     let proxy = Proxy::tcp(service.address).await;
     let client = service.client_at(proxy.address()).build().unwrap();

@@ -1,6 +1,6 @@
-//! The client against a real core over real sockets, with networks that break.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![allow(clippy::disallowed_methods, reason = "tasks of tests end with them")]
+//! Tests the client with a real core, real sockets and broken networks.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![allow(clippy::disallowed_methods, reason = "spawned tasks end with their test")]
 
 mod calls;
 mod certificates;
@@ -41,18 +41,18 @@ impl Service {
         Self { address, company: new_company(), _shutdown: shutdown.drop_guard() }
     }
 
-    /// Returns a client of the company with every scope.
+    /// Returns a client for the company, with every scope.
     fn client(&self) -> Client {
         self.client_at(self.address).build().unwrap()
     }
 
-    /// Returns the same client for another listener.
+    /// Returns a builder for the same client with this address.
     fn client_at(&self, address: SocketAddr) -> Builder {
         Client::builder(format!("http://{address}")).token(token(self.company))
     }
 }
 
-/// Returns observations of this number of URLs, each of about this many bytes.
+/// Returns observations of `count` URLs, each of about `bytes` bytes.
 fn observations(count: usize, bytes: usize) -> ObserveUrlsRequest {
     let observation = |number| UrlObservation {
         url: Some(format!("https://example.org/{number}")),

@@ -14,7 +14,9 @@ use test_support::{token, token_with_scope};
 
 use crate::Service;
 
-/// Returns a client whose source returns these tokens in order and then repeats the last, and the number of requests to the source.
+/// Returns a client and the number of tokens that it has requested.
+///
+/// Its source returns these tokens in order, and then repeats the last one.
 fn client_with(service: &Service, tokens: Vec<Result<String, &'static str>>) -> (Client, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&asked);
@@ -28,7 +30,7 @@ fn client_with(service: &Service, tokens: Vec<Result<String, &'static str>>) -> 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn expired_tokens_are_renewed_once() {
+async fn concurrent_calls_renew_expired_token_once() {
     let service = Service::start().await;
     let expired = token_with_scope(service.company, None, -10);
     let (client, asked) = client_with(&service, vec![Ok(expired), Ok(token(service.company))]);
@@ -39,7 +41,7 @@ async fn expired_tokens_are_renewed_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_source_of_rejected_tokens_is_called_twice() {
+async fn call_fails_after_two_rejected_tokens() {
     let service = Service::start().await;
     let expired = |seconds| Ok(token_with_scope(service.company, None, seconds));
     let (client, asked) = client_with(&service, vec![expired(-10), expired(-20)]);
@@ -49,17 +51,17 @@ async fn a_source_of_rejected_tokens_is_called_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failing_source_fails_the_call() {
+async fn token_source_errors_fail_the_call() {
     let service = Service::start().await;
-    let (client, asked) = client_with(&service, vec![Err("the issuer is away"), Ok(token(service.company))]);
+    let (client, asked) = client_with(&service, vec![Err("the issuer is unavailable"), Ok(token(service.company))]);
     let error = client.call(CheckAccessRequest {}).await.unwrap_err();
-    assert_eq!(error.to_string(), "no token: the issuer is away");
+    assert_eq!(error.to_string(), "no token: the issuer is unavailable");
     assert_eq!(client.call(CheckAccessRequest {}).await.unwrap().company_id, service.company);
     assert_eq!(asked.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tokens_are_not_shown() {
+async fn debug_output_hides_tokens() {
     let service = Service::start().await;
     let builder = Client::builder(format!("http://{}", service.address)).token("hidden");
     assert!(!format!("{builder:?}").contains("hidden"));
@@ -69,7 +71,7 @@ async fn tokens_are_not_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tokens_are_trimmed_or_rejected_unseen() {
+async fn tokens_are_trimmed_and_never_shown_in_errors() {
     let service = Service::start().await;
     let builder = || Client::builder(format!("http://{}", service.address));
     let client = builder().token(format!(" {}\r\n", token(service.company))).build().unwrap();

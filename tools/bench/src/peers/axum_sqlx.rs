@@ -1,4 +1,4 @@
-//! An axum handler over sqlx, with the defaults of both.
+//! An axum handler with sqlx, both with their defaults.
 
 use anyhow::Context as _;
 use axum::{

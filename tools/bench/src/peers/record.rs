@@ -1,4 +1,4 @@
-//! The affiliate that the peers serve: the documented record, column by column.
+//! The affiliate record that the peers serve, with the documented fields.
 
 use axum::{
     http::StatusCode,
@@ -7,8 +7,9 @@ use axum::{
 use serde::Serialize;
 use serde_json::json;
 
-/// Declares the record from its texts: `field` for a column of the same name, `field = "expression"` for others. They
-/// follow `id`, `client_id` and `country`.
+/// Declares the record from its text fields, which follow `id`, `client_id` and `country`.
+///
+/// A `field` reads the column with its name. `field = "expression"` reads an expression.
 macro_rules! record {
     ($($field:ident $(= $column:literal)?),+ $(,)?) => {
         /// The record.
@@ -20,14 +21,14 @@ macro_rules! record {
             $($field: Option<String>,)+
         }
 
-        /// The query of every contender, without its condition on company and ID.
+        /// The query of every contender, without the condition on company and ID.
         pub(crate) const SELECT: &str = concat!(
             "select id, company_id as client_id, country",
             $(", ", record!(@column $field $($column)?), " as ", stringify!($field),)+
             " from affiliates"
         );
 
-        /// The names of all fields.
+        /// Returns the names of all fields.
         #[cfg(test)]
         fn names() -> Vec<&'static str> {
             vec!["id", "client_id", "country", $(stringify!($field)),+]
@@ -49,7 +50,7 @@ record! {
     sponsor_email, pay_rank, recognition_rank,
 }
 
-/// The envelope around a record.
+/// The envelope of a record.
 #[derive(Debug, Serialize)]
 pub(super) struct Envelope {
     code: &'static str,
@@ -63,12 +64,12 @@ struct Detail {
     msg: &'static str,
 }
 
-/// The body with a record.
+/// Returns the response body for a record.
 pub(super) fn body(data: Affiliate) -> Envelope {
     Envelope { code: "1026", status: "ok", detail: Detail { msg: "Affiliate found." }, data }
 }
 
-/// The response of a peer.
+/// Returns a peer's response.
 pub(super) fn respond(found: sqlx::Result<Option<Affiliate>>) -> Response {
     match found {
         Ok(Some(data)) => axum::Json(body(data)).into_response(),
@@ -85,7 +86,7 @@ mod tests {
     use compliance_api::{record::Record as _, v1::Affiliate};
 
     #[test]
-    fn the_record_has_documented_fields() {
+    fn peer_record_has_only_documented_fields() {
         let documented = Affiliate::names();
         assert!(super::names().iter().all(|name| documented.contains(name)));
     }

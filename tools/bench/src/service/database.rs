@@ -1,4 +1,4 @@
-//! Our own `PostgreSQL` server with generated data.
+//! A `PostgreSQL` server with generated data.
 
 use std::{path::Path, time::Instant};
 
@@ -13,14 +13,14 @@ use crate::child::Build;
 /// The name of the database.
 pub(crate) const NAME: &str = "compliance";
 
-/// The day on which the generated data ends. It is fixed, so that every run has the same data.
+/// The last day of the generated data. Fixed, so that every run has the same data.
 const UNTIL: &str = "2026-11-01";
 
-/// Numbers of generated records of one company.
+/// The numbers of generated records of one company.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Records {
     pub(crate) company: i64,
-    /// At least 1.
+    /// Affiliates. At least 1.
     pub(crate) affiliates: u64,
     pub(crate) urls: u64,
     pub(crate) cases: u64,
@@ -42,20 +42,21 @@ async fn make_records(build: &Build, database_url: &str, records: &Records, seed
     build.run("demo-data", &arguments).await.map(drop)
 }
 
-/// A server with one database of generated data.
+/// A database server with one database of generated data.
 #[derive(Debug)]
 pub(crate) struct Database {
     cluster: Cluster,
-    /// Connections with the default settings of a session.
+    /// Connections with PostgreSQL's default settings.
     pub(crate) pool: PgPool,
 }
 
 impl Database {
-    /// Starts a server in `data_dir` with the settings of the service's own server. Its database has the schema of `build` and
-    /// exactly these `records`. It is filled only if it has other records.
+    /// Starts a server in `data_dir`, with the settings of the service's private server.
+    ///
+    /// Its database has the schema of `build` and exactly these `records`. Generates them unless an earlier run did.
     pub(crate) async fn open(data_dir: &Path, build: &Build, records: &[Records], seed: u64) -> anyhow::Result<Self> {
         let options = ClusterOptions { max_connections: 300, ..ClusterOptions::new(data_dir.join("data")) };
-        let cluster = Cluster::start(options).await.context("the database server cannot be started")?;
+        let cluster = Cluster::start(options).await.context("cannot start the database server")?;
         match Self::fill(&cluster, build, records, seed).await {
             Ok(pool) => Ok(Self { cluster, pool }),
             Err(error) => {
@@ -71,7 +72,7 @@ impl Database {
         cluster.endpoint().create_database(NAME).await?;
         let pool = connect(cluster).await?;
         if content_of(&pool).await? == Some(content.clone()) {
-            eprintln!("the database has these records already");
+            eprintln!("the database already has these records");
             migrate(build, &url).await?;
             return Ok(pool);
         }
@@ -94,27 +95,27 @@ impl Database {
         Ok(pool)
     }
 
-    /// The URL of the database for other programs.
+    /// Returns the database's URL, for other programs.
     pub(crate) fn url(&self) -> String {
         self.cluster.endpoint().url(OWNER_ROLE, NAME)
     }
 
-    /// The folder of the server's socket.
+    /// Returns the folder of the server's socket.
     pub(crate) fn socket_dir(&self) -> &Path {
         self.cluster.endpoint().socket_dir()
     }
 
-    /// The process ID of the server.
+    /// Returns the server's process ID.
     pub(crate) fn pid(&self) -> anyhow::Result<i32> {
         self.cluster.server_pid().context("the database server is not running")
     }
 
-    /// The folder of the server's programs.
+    /// Returns the folder of the server's programs.
     pub(crate) fn bin_dir(&self) -> &Path {
         &self.cluster.installation().bin_dir
     }
 
-    /// The server's version.
+    /// Returns the server's version.
     pub(crate) fn version(&self) -> &str {
         &self.cluster.installation().version
     }
@@ -123,11 +124,11 @@ impl Database {
     pub(crate) async fn stop(self) {
         self.pool.close().await;
         if let Err(error) = self.cluster.stop().await {
-            eprintln!("the database server cannot be stopped: {error}");
+            eprintln!("cannot stop the database server: {error}");
         }
     }
 
-    /// Vacuums and writes a checkpoint, so that measurements run without maintenance.
+    /// Vacuums and writes a checkpoint, to keep maintenance out of measurements.
     pub(crate) async fn tidy(&self) -> anyhow::Result<()> {
         tidy(&self.cluster, &self.pool).await
     }
@@ -135,11 +136,11 @@ impl Database {
     /// Runs statements.
     pub(crate) async fn run(&self, statements: &str) -> anyhow::Result<()> {
         let result = sqlx::raw_sql(AssertSqlSafe(statements.to_owned())).execute(&self.pool).await;
-        result.with_context(|| format!("the database rejects: {}", &statements[..statements.len().min(200)]))?;
+        result.with_context(|| format!("cannot execute: {}", &statements[..statements.len().min(200)]))?;
         Ok(())
     }
 
-    /// The records of a company.
+    /// Returns the records of a company.
     pub(crate) async fn universe(&self, company: i64) -> anyhow::Result<Universe> {
         let count = async |table: &str| -> anyhow::Result<u64> {
             let query = format!("select count(*) from {table} where company_id = $1");
@@ -157,12 +158,12 @@ impl Database {
     }
 }
 
-/// Connects with default session settings. Contenders choose their own.
+/// Connects with PostgreSQL's default settings. Contenders choose their own.
 async fn connect(cluster: &Cluster) -> anyhow::Result<PgPool> {
     Ok(PgPoolOptions::new().max_connections(4).connect_with(cluster.endpoint().options(OWNER_ROLE, NAME)).await?)
 }
 
-/// The description of the records in the database.
+/// Returns the description of the records in the database.
 async fn content_of(pool: &PgPool) -> anyhow::Result<Option<String>> {
     let exists: bool = sqlx::query_scalar("select to_regclass('load_test.loaded') is not null").fetch_one(pool).await?;
     if !exists {
@@ -180,7 +181,7 @@ async fn drop_database(cluster: &Cluster, name: &str) -> anyhow::Result<()> {
 }
 
 async fn tidy(cluster: &Cluster, pool: &PgPool) -> anyhow::Result<()> {
-    // The owner cannot vacuum system catalogues, which only causes warnings.
+    // The owner cannot vacuum system catalogs, which only causes warnings.
     sqlx::raw_sql("vacuum (analyze)").execute(pool).await?;
     let admin = PgPool::connect_with(cluster.endpoint().options(ADMIN_ROLE, NAME)).await?;
     sqlx::raw_sql("checkpoint").execute(&admin).await?;

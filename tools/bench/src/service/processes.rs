@@ -1,4 +1,4 @@
-//! The service in one process and in two.
+//! The service in one process and in two processes.
 
 use std::{net::SocketAddr, path::Path};
 
@@ -6,9 +6,9 @@ use compliance_api::token::{Claims, Secret, issue};
 
 use crate::child::{Build, Child, free_address};
 
-/// The public secret of tokens, for measurements only.
-const SECRET: &str = "a secret of measurements, of no use elsewhere";
-/// Lifetime of a token in seconds.
+/// Signs tokens. Not confidential, because only measurements use it.
+const SECRET: &str = "a secret for measurements, useless elsewhere";
+/// Lifetime of a token, in seconds.
 const TOKEN_TIME: i64 = 86_400;
 
 /// Issues a token for a company.
@@ -20,16 +20,16 @@ pub(crate) fn token(company: i64) -> anyhow::Result<String> {
 /// REST and gRPC in one process.
 #[derive(Debug)]
 pub(crate) struct OneProcess {
-    /// Address of REST.
+    /// The REST address.
     pub(crate) rest: SocketAddr,
-    /// Address of gRPC.
+    /// The gRPC address.
     pub(crate) grpc: SocketAddr,
     /// The process.
     pub(crate) process: Child,
 }
 
 impl OneProcess {
-    /// Starts the service without a rate limit over a database. Logs go to `folder`.
+    /// Starts the service for a database, without a rate limit. Writes logs to `folder`.
     pub(crate) async fn start(build: &Build, database_url: &str, folder: &Path) -> anyhow::Result<Self> {
         let (rest, grpc) = (free_address()?, free_address()?);
         let mut command = build.command("serve");
@@ -46,16 +46,16 @@ impl OneProcess {
 /// The gateway in one process and the core in another, with TCP between them.
 #[derive(Debug)]
 pub(crate) struct TwoProcesses {
-    /// Address of REST.
+    /// The REST address.
     pub(crate) rest: SocketAddr,
-    /// The process of the gateway.
+    /// The gateway's process.
     pub(crate) gateway: Child,
-    /// The process of the core.
+    /// The core's process.
     pub(crate) core: Child,
 }
 
 impl TwoProcesses {
-    /// Starts the service over a database. Logs go to `folder`.
+    /// Starts the service for a database, without a rate limit. Writes logs to `folder`.
     pub(crate) async fn start(build: &Build, database_url: &str, folder: &Path) -> anyhow::Result<Self> {
         let (rest, grpc) = (free_address()?, free_address()?);
         let mut command = build.command("core");

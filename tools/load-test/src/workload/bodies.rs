@@ -1,9 +1,9 @@
-//! Affiliates to write, with the fields that companies usually fill.
+//! Affiliates to write, with the fields that companies usually set.
 
 use compliance_api::v1::AffiliateInput;
 use serde_json::{Map, Value};
 
-/// An affiliate with a unique name for each `number` of a `run`.
+/// Returns an affiliate with a unique name for each `number` of a `run`.
 pub fn affiliate(run: u64, number: u64) -> AffiliateInput {
     let text = |text: &str| Some(text.to_owned());
     AffiliateInput {
@@ -34,7 +34,7 @@ pub fn affiliate(run: u64, number: u64) -> AffiliateInput {
     }
 }
 
-/// The affiliate as a JSON object without absent fields.
+/// Returns the affiliate as a JSON object without absent fields.
 pub fn affiliate_json(input: &AffiliateInput) -> Value {
     use compliance_api::record::Record as _;
     let fields = AffiliateInput::FIELDS.iter();
@@ -45,7 +45,7 @@ pub fn affiliate_json(input: &AffiliateInput) -> Value {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn made_affiliates_keep_the_rules() {
+    fn generated_load_affiliates_are_valid() {
         let request = compliance_api::v1::BatchCreateAffiliatesRequest {
             affiliates: vec![super::affiliate(u64::MAX, u64::MAX), super::affiliate(0, 0)],
             validate_only: false,

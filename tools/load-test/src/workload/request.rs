@@ -1,4 +1,4 @@
-//! One request, as REST and as gRPC.
+//! Requests, for REST and for gRPC.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use compliance_api::{
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::bodies::affiliate_json;
 
-/// A request that the load consists of.
+/// A request of a load.
 #[derive(Clone, Debug)]
 pub enum LoadRequest {
     /// Reads one affiliate.
@@ -25,30 +25,30 @@ pub enum LoadRequest {
     ListUrls {
         /// The page, from 1.
         page: u64,
-        /// Records of a page.
+        /// Records per page.
         per_page: u64,
     },
     /// Reads a page of cases.
     ListCases {
         /// The page, from 1.
         page: u64,
-        /// Records of a page.
+        /// Records per page.
         per_page: u64,
     },
     /// Creates one affiliate.
     Create(Box<AffiliateInput>),
-    /// Creates affiliates.
+    /// Creates several affiliates.
     BatchCreate(Vec<AffiliateInput>),
     /// Sets the notes of an affiliate.
     Update {
-        /// The affiliate.
+        /// The affiliate's ID.
         id: i64,
         /// The new notes.
         notes: String,
     },
-    /// Sets the notes of affiliates.
+    /// Sets the notes of several affiliates.
     BatchUpdate {
-        /// The affiliates.
+        /// The affiliates' IDs.
         ids: Vec<i64>,
         /// The new notes.
         notes: String,
@@ -58,7 +58,7 @@ pub enum LoadRequest {
 }
 
 impl LoadRequest {
-    /// Method, path with query, and body; empty without a body.
+    /// Returns the method, the path with its query, and the body, which can be empty.
     pub fn rest(&self) -> (&'static str, String, Vec<u8>) {
         let get = |path| ("GET", path, Vec::new());
         let post = |path: &str, body: serde_json::Value| ("POST", path.to_owned(), body.to_string().into_bytes());
@@ -88,7 +88,7 @@ impl LoadRequest {
         }
     }
 
-    /// The path over gRPC, and the message with its prefix.
+    /// Returns the gRPC path, and the message with its prefix.
     pub fn grpc(&self) -> (&'static str, Bytes) {
         let page_of = |page: &u64, per_page: &u64| (Some(*page as i64), Some(*per_page as i64));
         match self {
@@ -133,7 +133,7 @@ impl LoadRequest {
         }
     }
 
-    /// The expected HTTP status.
+    /// Returns the expected HTTP status.
     pub fn status(&self) -> u16 {
         match self {
             Self::Create(_) | Self::BatchCreate(_) | Self::AddUrls(_) => 201,
@@ -141,12 +141,12 @@ impl LoadRequest {
         }
     }
 
-    /// Whether the request changes records.
+    /// Returns whether the request changes records.
     pub(crate) fn is_write(&self) -> bool {
         !matches!(self, Self::GetAffiliate(_) | Self::ListAffiliates | Self::ListUrls { .. } | Self::ListCases { .. })
     }
 
-    /// Number of items in a write, each with its own result.
+    /// Returns the number of items of a write, each with its own result.
     pub fn items(&self) -> u64 {
         match self {
             Self::BatchCreate(inputs) => inputs.len() as u64,
@@ -157,7 +157,7 @@ impl LoadRequest {
     }
 }
 
-/// The path of the operation, and the message with its prefix: an uncompressed flag and the length.
+/// Returns the operation's path, and the message with its prefix: a flag for no compression, and the length.
 fn encoded(operation: &Operation, message: &impl Message) -> (&'static str, Bytes) {
     let length = message.encoded_len();
     let mut out = BytesMut::with_capacity(5 + length);

@@ -1,4 +1,4 @@
-//! Scenarios: kinds of requests, their records and their proportions.
+//! Scenarios: the kinds of requests of a load, and their proportions.
 
 use std::sync::Arc;
 
@@ -8,32 +8,32 @@ use fastrand::Rng;
 
 use super::{bodies::affiliate, request::LoadRequest};
 
-/// The kinds of requests of a load.
+/// The kinds of requests to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Scenario {
     /// One affiliate by ID.
     PointRead,
-    /// The first page of the URLs, 100 with their infractions.
+    /// The first page of 100 URLs, with their infractions.
     UrlPage,
-    /// The first page of the cases, 100 with their incidents.
+    /// The first page of 100 cases, with their incidents.
     CasePage,
-    /// Pages of 200 URLs anywhere in the list.
+    /// Random pages of 200 URLs.
     DeepPage,
     /// The whole list of affiliates.
     List,
     /// One new affiliate.
     Create,
-    /// New affiliates, many in one request.
+    /// Batches of new affiliates.
     BatchCreate,
-    /// One changed affiliate.
+    /// One affiliate's update.
     Update,
-    /// Changes of affiliates, many in one request.
+    /// Batches of affiliate updates.
     BatchUpdate,
     /// One new URL.
     UrlAddOne,
-    /// New URLs, many in one request.
+    /// Batches of new URLs.
     UrlAdd,
-    /// Mostly reads, some lists, few writes.
+    /// Mostly reads, some lists, and a few writes.
     Mixed,
 }
 
@@ -42,7 +42,7 @@ pub enum Scenario {
 pub struct Universe {
     /// The company.
     pub company: i64,
-    /// IDs of its affiliates at the start, ascending.
+    /// IDs of its affiliates at the start, in ascending order.
     pub affiliates: Arc<[i64]>,
     /// Number of URLs at the start.
     pub urls: u64,
@@ -56,25 +56,25 @@ pub struct Plan {
     scenario: Scenario,
     batch: u64,
     random: Rng,
-    /// Makes the values of different runs and workers distinct.
+    /// Keeps the values of different runs and workers distinct.
     run: u64,
     written: u64,
 }
 
-/// Items of a batch in the mixed load.
+/// Items per batch in the mixed load.
 const SMALL_BATCH: u64 = 10;
 
 impl Plan {
-    /// Creates the plan of a worker. `batch` is the number of items in a batch.
+    /// Creates the plan of a worker. `batch` is the number of items per batch.
     pub fn new(scenario: Scenario, batch: u64, worker: u32) -> Self {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let run = (since.as_millis() as u64) << 12 | u64::from(worker);
-        // Every run makes the same reads. Writes are new.
+        // Every run sends the same reads, but new writes.
         let random = Rng::with_seed(u64::from(worker) + 1);
         Self { scenario, batch, random, run, written: 0 }
     }
 
-    /// Makes the next request, for records of this company.
+    /// Returns the next request, for records of this company.
     pub fn step(&mut self, universe: &Universe) -> LoadRequest {
         match self.scenario {
             Scenario::PointRead => self.point_read(universe),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn every_written_url_is_new() {
+    fn written_urls_are_unique() {
         let urls = |request| if let LoadRequest::AddUrls(urls) = request { urls } else { Vec::new() };
         let mut written: Vec<String> = steps(Scenario::UrlAdd).flat_map(urls).collect();
         assert_eq!(written.len(), 300);

@@ -1,11 +1,11 @@
-// Adding and finding URLs.
+// Adding URLs, and searching.
 "use strict";
 
 const assert = require("node:assert/strict");
 const { becomes } = require("../browser.cjs");
 const { base, api, checked, column, columnOf, heading, message, onRecord, section } = require("./common.cjs");
 
-/** One URL, and many, with a result for each row. */
+/** Adds one URL and several URLs. The page shows a result for each row. */
 async function adding(page) {
   await section(page, "URLs");
   await page.getByRole("link", { name: "Add URLs" }).click();
@@ -24,13 +24,13 @@ async function adding(page) {
   await page.goBack();
   await heading(page, "Add URLs");
 
-  // An invalid row: nothing is saved, and the console names the row.
+  // If a row is invalid, the service saves nothing, and the console names the row.
   await input.fill("https://added.example/two\n\nno address\n");
   await add.click();
   await message(page, "Nothing was saved.");
   await becomes(() => column(page, 1), ["3"]);
   await checked(page, "URLs with a violation");
-  // From a spreadsheet: only the column of URLs counts.
+  // Pastes rows of a spreadsheet with other columns.
   await input.fill("Name\tURL\nTwo\thttps://added.example/two\nThree\thttps://added.example/three\nOne\t\"https://added.example/one,two;three\"\n");
   await add.click();
   await message(page, 'The column "Name" is not a field');
@@ -51,12 +51,12 @@ async function adding(page) {
   await input.fill("name;URL\nFive;https://added.example/five");
   await add.click();
   await message(page, "1 URL was added.");
-  // The message is also that of the URL before.
+  // The previous URL had the same message, so check the records.
   const found = async () => (await api("GET", "urls?per_page=200")).data.filter(({ url }) => url.startsWith("https://added.example/"));
   await becomes(async () => (await found()).length, 5);
 }
 
-/** The search of the header finds affiliates by name, and URLs. */
+/** Searches affiliates, URLs and cases in the header. */
 async function searching(page) {
   const search = async (text) => {
     await page.getByLabel("Search cases, affiliates and URLs").fill(text);
@@ -72,7 +72,7 @@ async function searching(page) {
   await search("ADDED.example/t");
   await heading(page, "No affiliates", 2);
   await becomes(async () => (await columnOf(page, "URLs", 2)).sort(), ["https://added.example/three", "https://added.example/two"]);
-  // A number finds its records.
+  // A number finds the records with this ID.
   const [{ case_id: id }] = (await api("GET", "cases?per_page=1")).data;
   await search(`#${id}`);
   await page.getByRole("link", { name: `Case ${id}: ` }).waitFor();
@@ -81,14 +81,14 @@ async function searching(page) {
   await heading(page, `Records with the ID ${id}`, 2);
   await page.getByRole("link", { name: `Case ${id}: ` }).click();
   await onRecord(page, `Case ${id}`);
-  // A whole e-mail address finds its affiliate.
+  // A complete e-mail address finds its affiliate.
   const { email_one: email, distributor_name: owner } = (await api("GET", "affiliates")).data.find(({ email_one: one }) => one);
   await search(email.toUpperCase());
   await becomes(async () => (await columnOf(page, "Affiliates", 2)).includes(owner), true);
   await search("zz");
   await page.getByText("To find URLs, type at least 3 characters.").waitFor();
   await search("added.example/five");
-  // Going back shows each text with its results.
+  // The browser's back and forward buttons restore each text with its results.
   await page.goBack();
   await heading(page, "Results for “zz”");
   await becomes(() => page.getByLabel("Search cases, affiliates and URLs").inputValue(), "zz");

@@ -1,17 +1,17 @@
-// Affiliates: the list, single records, new ones, and several together.
+// Affiliates: the list, single records, new affiliates, and bulk changes.
 "use strict";
 
 const assert = require("node:assert/strict");
 const { becomes, picture } = require("../browser.cjs");
 const { base, api, total, checked, column, heading, message, onRecord, section } = require("./common.cjs");
 
-/** The value of a field of a record that is read. */
+/** Returns the shown value of a record's field. */
 const fieldOf = (page, name) => page.locator("dl > div", { has: page.getByText(name, { exact: true }) }).locator("dd").innerText();
 
-/** The heading of the first page. */
+/** Returns the heading of the first page. */
 const range = (all) => `Affiliates 1–${Math.min(all, 20)} of ${all}`;
 
-/** The filters of the list. */
+/** Returns the list's filters. */
 const filters = (page) => page.getByRole("form", { name: "Filters" });
 
 async function search(page, text) {
@@ -53,7 +53,7 @@ async function affiliates(page) {
   await header.getByRole("link").click();
   await becomes(() => column(page, 3), names.slice(-20).reverse());
 
-  // Opens, edits and saves an affiliate. Only changed fields are sent.
+  // Edits an affiliate. The console sends only changed fields.
   const before = (await api("GET", "affiliates/1")).data;
   await page.goto(`${base}/console#/affiliates/1`);
   await onRecord(page, "Affiliate 1");
@@ -76,17 +76,17 @@ async function affiliates(page) {
   assert.deepEqual(after, { ...before, city: "Neuchâtel", country: 756, start_date: "2026-02-03", notes: null });
   await becomes(() => fieldOf(page, "Country"), "Switzerland");
 
-  // Somebody else changes the open affiliate: both changes stay.
+  // If another person changes the open affiliate, both changes are kept.
   await edit.click();
   await becomes(() => page.getByLabel("Country").inputValue(), "CH");
   await page.getByLabel("City", { exact: true }).fill("Basel");
   await api("PUT", "affiliates/1", { id: 1, city: "Bern", zip: "3000" });
   await page.getByRole("button", { name: "Save" }).click();
   await message(page, "Nothing was saved: another person has changed this affiliate.");
-  assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the message of the earlier save is gone");
+  assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the message of the earlier save is still visible");
   const others = page.getByRole("list", { name: "Changes by another person" }).getByRole("listitem");
   assert.deepEqual((await others.allInnerTexts()).map((text) => text.split(" → ")[1]), ["Bern", "3000"]);
-  await checked(page, "an edit of what has changed");
+  await checked(page, "an edit conflict");
   assert.deepEqual([await page.getByLabel("ZIP").inputValue(), await page.getByLabel("City", { exact: true }).inputValue()], ["3000", "Basel"]);
   for (const city of ["Basel", "Neuchâtel"]) {
     if (city !== "Basel") await edit.click();
@@ -110,7 +110,7 @@ async function affiliates(page) {
   await becomes(() => page.evaluate("document.activeElement.textContent"), "Edit");
   assert.equal((await api("GET", "affiliates/1")).data.city, "Neuchâtel");
 
-  // A record shows empty fields on request.
+  // The page shows empty fields on request.
   await becomes(() => page.locator("dt", { hasText: /^Notes$/ }).isVisible(), false);
   await page.getByRole("button", { name: /^Show \d+ empty fields$/ }).click();
   await page.locator("dt", { hasText: /^Notes$/ }).waitFor();
@@ -118,7 +118,7 @@ async function affiliates(page) {
   await page.getByRole("button", { name: "Hide empty fields" }).click();
   await becomes(() => page.locator("dt", { hasText: /^Notes$/ }).isVisible(), false);
 
-  // A refused edit: each violation is at its field, and the typed text stays.
+  // If the service rejects an edit, each violation appears at its field, and the typed text stays.
   await edit.click();
   await page.getByLabel("E-mail 1").fill("no address");
   await page.getByLabel("Replicated website").fill("ftp://example.org");
@@ -138,7 +138,7 @@ async function affiliates(page) {
   await message(page, "has already been taken");
   assert.match(await error("Affiliate name"), /has already been taken/);
 
-  // Leaving with changes asks first.
+  // Leaving a page with unsaved changes asks first.
   page.once("dialog", (dialog) => dialog.dismiss());
   await section(page, "Cases");
   await page.waitForURL(/#\/affiliates\/1$/);
@@ -162,14 +162,14 @@ async function creating(page) {
   await page.getByLabel("Affiliate name").fill("Console One");
   await page.getByRole("button", { name: "Save" }).click();
   await message(page, "The affiliate was created.");
-  // The page says so once.
+  // The message does not appear again.
   await page.reload();
   await onRecord(page, /^Affiliate \d+$/);
   assert.equal(await page.locator(".message").count(), 0);
   await section(page, "Affiliates");
   await heading(page, range(await total()), 2);
 
-  // Several: some are created, and some fail.
+  // Adds several affiliates. Some of them fail.
   await page.getByRole("link", { name: "Add several" }).click();
   await heading(page, "Add several affiliates");
   const input = page.getByLabel("Affiliates", { exact: true });
@@ -183,13 +183,13 @@ async function creating(page) {
   await becomes(() => column(page, 1), ["2", "4"]);
   await becomes(() => column(page, 2), ["NEW-2", "NEW-1"]);
   await checked(page, "several affiliates");
-  // Nothing is saved if a row is wrong, and the page names its cell.
+  // If a row is invalid, the service saves nothing, and the page names its cell.
   await add(`${head}NEW-3;Console Three;ZZ\n;${"x".repeat(200)};\n`, "Nothing was saved.");
   await becomes(async () => [...new Set(await column(page, 1))].includes("3"), true);
   await checked(page, "several affiliates with violations");
   await add(`${head}NEW-4;Console Four;\n`, "1 affiliate was added.");
 
-  // From a spreadsheet: the first line names the columns, in any order.
+  // Pastes rows of a spreadsheet. The first line names the columns, in any order.
   await page.locator("summary", { hasText: "Options" }).click();
   await page.getByLabel("Columns to ignore").fill("Shoe size");
   await add('Name\tCity\tShoe size\tYour affiliate ID\n"Console\tFive"\tBern\t42\tNEW-5\nConsole Six\tBasel\t43\tNEW-6', "2 affiliates were added.");
@@ -197,14 +197,14 @@ async function creating(page) {
   assert.deepEqual(made.map(({ distributor_name: name, city }) => [name, city]), [["Console\tFive", "Bern"], ["Console Six", "Basel"]]);
   await page.getByLabel("Columns to ignore").fill("");
   await add("affiliate_name,client_affiliate_id\nConsole Seven,NEW-7\n", "1 affiliate was added.");
-  // The lines of a long quoted cell are no affiliates.
+  // The console does not read the lines of a long quoted cell as affiliates.
   const note = Array.from({ length: 600 }, (_, index) => `PLANTED-${index},Planted ${index}`).join("\n");
   await add(`client_affiliate_id,affiliate_name,notes\nNEW-8,Console Eight,"${note}"\n`, "Nothing was saved.");
   assert.equal((await api("GET", "affiliates")).data.filter(({ distributor_name: name }) => name.startsWith("Planted")).length, 0);
   await add("client_affiliate_id,affiliate_name,country\nNEW-9,Console Nine,CH\n", "1 affiliate was added.");
 }
 
-/** Several are chosen, over the pages of a search, and get a status at once. */
+/** Selects several affiliates of a search, and sets their status. */
 async function statuses(page) {
   await section(page, "Affiliates");
   await search(page, "Console");
@@ -215,8 +215,8 @@ async function statuses(page) {
   await page.getByText("7 affiliates selected").waitFor();
   await page.getByRole("checkbox", { name: "Select Console One" }).uncheck();
   await page.getByText("6 affiliates selected").waitFor();
-  await checked(page, "affiliates that are chosen");
-  // One of them cannot be changed, and the console names it.
+  await checked(page, "selected affiliates");
+  // The console names an affiliate that the service cannot change.
   const { id: six } = (await api("GET", "affiliates")).data.find(({ distributor_name: name }) => name === "Console Six");
   await page.route(`**/api/affiliates/${six}`, (route) => route.continue({ url: `${base}/api/affiliates/999999` }));
   await page.getByLabel("New status").selectOption("suspended");
@@ -233,7 +233,7 @@ async function statuses(page) {
   assert.equal(saved.length, 6);
   assert.ok(saved.every(({ distributor_name: name }) => name !== "Console One"));
 
-  // The filters are chips, and stay after going back from a record.
+  // The page shows filters as chips, and keeps them when the user returns from a record.
   await filters(page).getByLabel("Status").selectOption("suspended");
   await page.getByRole("list", { name: "Filters that apply" }).getByText("Status: Suspended").waitFor();
   await page.getByRole("link", { name: "Console Six" }).click();

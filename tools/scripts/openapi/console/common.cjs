@@ -1,17 +1,17 @@
-// Shared by all walks through the console: requests and expectations of the page.
+// Helpers for all console walkthroughs: API requests and page expectations.
 "use strict";
 
 const assert = require("node:assert/strict");
 const { becomes, picture, violations } = require("../browser.cjs");
 
-// `OTHER` is a token of company 3. `LARGE` is a token of a company with 1,200 affiliates, 300 URLs and 450 cases. `LIMITED` is a service that accepts six requests a
-// minute, and `CORELESS` is a gateway without a core.
+// `OTHER` is a token for company 3. `LARGE` is a token for a company with 1,200 affiliates, 300 URLs and 450 cases. `LIMITED` is a service that accepts six requests
+// per minute, and `CORELESS` is a gateway without a core.
 const { BASE: base, TOKEN: token, EXPIRED: expired, OTHER: other, LARGE: large, LIMITED: limited, LIMITED_TOKEN: limitedToken, CORELESS: coreless, PICTURES: pictures } = process.env;
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 const NARROWEST = 320;
 
-/** Sends a request of its own to the API, to prepare records. */
+/** Sends a request to the API directly, for example to prepare records. */
 async function api(method, path, body, bearer = token) {
   const response = await fetch(`${base}/api/${path}`, {
     method,
@@ -22,15 +22,20 @@ async function api(method, path, body, bearer = token) {
   return response.json();
 }
 
-/** How many affiliates there are. */
+/** Returns the number of affiliates. */
 async function total() {
   return (await api("GET", "affiliates")).data.length;
 }
 
-/** A view is without violations in both colour schemes and fits into every width. Keeps pictures of it, if they are wanted. */
+/** Waits until every part of the page is loaded. */
+async function loaded(page) {
+  await becomes(() => page.locator("[aria-busy=true]").count(), 0, "parts that load");
+}
+
+/** Checks that a view has no axe violations in both color schemes, and fits every width. Saves screenshots if `PICTURES` is set. */
 async function checked(page, view) {
-  // Parts that are still read are pale.
-  await becomes(() => page.locator("[aria-busy=true]").count(), 0, view);
+  // Parts of the page are pale while they load.
+  await loaded(page);
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
     for (const size of [WIDE, PHONE, { ...PHONE, width: NARROWEST }]) {
@@ -47,7 +52,7 @@ async function checked(page, view) {
   await page.setViewportSize(WIDE);
 }
 
-/** Records of a response are changed before the page gets them, while `action` runs. */
+/** Runs `action`, and changes the records of responses before the page gets them. */
 async function changing(page, pattern, change, action) {
   await page.route(pattern, async (route) => {
     const response = await route.fetch();
@@ -60,12 +65,12 @@ async function changing(page, pattern, change, action) {
 }
 
 const heading = (page, name, level = 1) => page.getByRole("heading", { name, level, exact: typeof name === "string" }).waitFor();
-/** A record is shown: its kind and ID, such as `Case 4`. */
+/** Waits for a record's page, by its kind and ID, such as `Case 4`. */
 const onRecord = (page, name) => page.locator(".kind").getByText(name, { exact: typeof name === "string" }).waitFor();
 const message = (page, text) => page.locator(".message, .field-error").filter({ hasText: text }).first().waitFor();
 const rows = (page) => page.locator("tbody tr");
 const column = (page, number) => page.locator(`tbody tr > :nth-child(${number})`).allInnerTexts();
-/** The texts of a column of the table with a name. */
+/** Returns the texts in a column of a named table. */
 const columnOf = (page, name, number) => page.getByRole("region", { name, exact: true }).locator(`tbody tr > :nth-child(${number})`).allInnerTexts();
 
 async function signIn(page, text) {
@@ -86,5 +91,5 @@ async function filters(page) {
 
 module.exports = {
   base, token, expired, other, large, limited, limitedToken, coreless, WIDE, PHONE,
-  api, total, checked, changing, heading, message, onRecord, rows, column, columnOf, signIn, section, filters,
+  api, total, loaded, checked, changing, heading, message, onRecord, rows, column, columnOf, signIn, section, filters,
 };

@@ -1,4 +1,4 @@
-// The officer's desk: history, undo, own cases, saved filters, keys, commands and copying.
+// The officer's desk: history, undo, own cases, saved filters, keyboard shortcuts, commands and copying.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -6,7 +6,7 @@ const { becomes } = require("../browser.cjs");
 const { base, token, large, PHONE, WIDE, api, checked, column, heading, message, onRecord, section, signIn } = require("./common.cjs");
 
 const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
-/** The changes that a record shows, newest first. */
+/** Returns the changes on a record's page, newest first. */
 const entries = (page) => page.getByRole("list", { name: "Changes" }).locator("> li");
 
 async function openHistory(page, path, title) {
@@ -18,7 +18,7 @@ async function openHistory(page, path, title) {
 
 const undoOf = (page, line) => entries(page).filter({ hasText: line }).getByRole("button", { name: /^Undo/ });
 
-/** A case's changes in words, and undoing them. */
+/** Reads a case's changes in words, and undoes some. */
 async function caseHistory(page) {
   const [one, other] = (await api("GET", "affiliates")).data;
   const opened = await api("POST", "cases", { request_id: `desk-${Date.now()}`, case: { client_affiliate_id: one.client_distributor_id, risk_level: "High" }, incidents: [{ incident_type: "form", reference: "form 13" }] });
@@ -52,14 +52,14 @@ async function caseHistory(page) {
   await undoOf(page, "Risk level from High to Low").click();
   await message(page, "Nothing was undone: these fields have changed again.");
   assert.deepEqual(await page.getByRole("list", { name: "Later changes" }).getByRole("listitem").allInnerTexts(), ["bea changed Risk level from Low to Critical"]);
-  await checked(page, "an undo of what has changed again");
+  await checked(page, "an undo conflict");
   assert.equal((await read("cases", id)).risk_level, "Critical");
   await page.getByRole("button", { name: "Undo anyway" }).click();
   await message(page, "The change was undone.");
   const { risk_level: risk, tags, case_country: country, follow_up_date: followUp, affiliate_id: affiliate } = await read("cases", id);
   assert.deepEqual({ risk, tags, country, followUp, affiliate }, { risk: "High", tags: [], country: null, followUp: null, affiliate: other.client_distributor_id });
 
-  // Another officer is faster, and both changes stay.
+  // If another officer saves first, the console keeps that change.
   await openHistory(page, `cases/${id}`, `Case ${id}`);
   await page.route(`**/api/cases/${id}`, async (route) => {
     await api("PATCH", `cases/${id}`, { risk_level: "Low" });
@@ -70,7 +70,7 @@ async function caseHistory(page) {
   assert.equal((await read("cases", id)).risk_level, "Low");
 }
 
-/** The history of a URL and of an affiliate, and a sign-in that may not see it. */
+/** Reads the histories of a URL and an affiliate, and signs in without permission to see the history. */
 async function otherHistories(page) {
   const [{ detail: { url_id: id } }] = await api("POST", "urls", { urls: [{ url: `https://example.org/reviewed-${Date.now()}` }] });
   await api("PATCH", `urls/${id}`, { incident_status: "In Violation", false_positive: "no", note: "Claims to cure.", infractions: [{ infraction_type: "Health Claim" }] });
@@ -102,12 +102,12 @@ async function otherHistories(page) {
   await page.reload();
   await onRecord(page, `Case ${foreign}`);
   await page.getByText("You don't have permission to see the history.").waitFor();
-  // A token without a subject has no own cases.
+  // Without a subject in the token, the console does not show "My cases".
   assert.equal(await page.getByRole("link", { name: "My cases" }).count(), 0);
   await page.evaluate((text) => sessionStorage.setItem("compliance-token", text), token);
 }
 
-/** The cases of the officer, and filters under a name. */
+/** Opens the officer's cases, and saves filters under a name. */
 async function ownCases(page) {
   await page.goto(`${base}/console#/overview`);
   await page.reload();
@@ -140,7 +140,7 @@ async function ownCases(page) {
   await menu.click();
   await group.getByRole("link", { name: "Mine" }).click();
   await page.waitForURL(/#\/cases\?case_worker=bea&open=yes$/);
-  // Other lists and other companies have their own.
+  // The browser keeps saved filters by company and list.
   assert.deepEqual(Object.keys(JSON.parse(await page.evaluate("JSON.stringify({ ...localStorage })"))), ["compliance-filters-1-cases"]);
   await section(page, "Affiliates");
   await heading(page, /^Affiliates 1–/, 2);
@@ -159,7 +159,7 @@ async function ownCases(page) {
   await becomes(() => page.evaluate("localStorage.length"), 0);
 }
 
-/** `/` goes to the search field, and the command palette goes everywhere. */
+/** Presses `/` to search, and uses the command palette. */
 async function commands(page) {
   await section(page, "Cases");
   await heading(page, /^Cases 1–/, 2);
@@ -207,7 +207,7 @@ async function commands(page) {
   await heading(page, "Overview");
 }
 
-/** Columns that do not fit are announced, and IDs and addresses can be copied. */
+/** Checks the hint about hidden columns, and the buttons that copy IDs and URLs. */
 async function columnsAndCopies(page, context) {
   await page.goto(`${base}/console#/cases`);
   await heading(page, /^Cases 1–/, 2);

@@ -6,7 +6,7 @@ const fs = require("node:fs");
 const { becomes } = require("../browser.cjs");
 const { base, api, heading, message, section } = require("./common.cjs");
 
-/** The records of a file: lines of cells. */
+/** Parses a CSV file into lines of cells. */
 function parsed(text) {
   const lines = [];
   const pattern = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/gy;
@@ -20,19 +20,19 @@ function parsed(text) {
   return lines;
 }
 
-/** Exports the list that is shown, and returns the records of the file by the names of their fields. */
+/** Exports the current list, and returns the file's name and its records by field name. */
 async function exported(page) {
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export CSV" }).click()]);
   const text = fs.readFileSync(await download.path(), "utf8");
   assert.equal(text[0], "\uFEFF");
   const [fields, ...lines] = parsed(text.slice(1));
-  // Some spreadsheets end a cell at a semicolon, after which a formula could begin.
+  // Some spreadsheet programs split cells at semicolons, and a formula could follow.
   assert.ok(parsed(text.slice(1).replaceAll(/"(?:[^"]|"")*"/g, "")).flat().every((cell) => !/[;\t]/.test(cell)));
   for (const line of lines) assert.equal(line.length, fields.length);
   return { name: download.suggestedFilename(), records: lines.map((line) => Object.fromEntries(fields.map((field, index) => [field, line[index]]))) };
 }
 
-/** Every record that matches the filters is in the file, and no cell is a formula. */
+/** Checks that exports contain all matching records, and that no cell is a formula. */
 async function exports(page) {
   const formulas = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", '=HYPERLINK("http://example.org","x"),\n'];
   await api("POST", "affiliates", { affiliates: formulas.map((formula, index) => ({ client_affiliate_id: `F-${index}`, affiliate_name: `Formula ${index}`, city: formula, state: "x;=1+1", status: "forgotten" })) });
@@ -66,7 +66,7 @@ async function exports(page) {
   assert.deepEqual([JSON.parse(found.incidents), JSON.parse(found.tags)], [first.incidents, first.tags]);
 }
 
-/** An export waits while the company's limit is used up, and can be cancelled. */
+/** Checks that an export waits at the company's rate limit, and that the user can cancel it. */
 async function cancelling(page) {
   await section(page, "URLs");
   await heading(page, /^URLs 1–/, 2);
@@ -82,13 +82,13 @@ async function cancelling(page) {
   await page.getByText("The export was cancelled.").first().waitFor();
   await page.unroute("**/api/urls*");
   await exported(page);
-  // Shows a rejection that retries cannot fix.
+  // The page shows an error that retries cannot fix.
   await page.route("**/api/urls*", (route) => route.fulfill({ status: 500, json: { code: "500", status: "error", detail: { msg: "error" } } }));
   await page.getByRole("button", { name: "Export CSV" }).click();
-  await message(page, "The service had an error (500).");
+  await message(page, "The service returned an error (500).");
   await page.unroute("**/api/urls*");
 
-  // The list of affiliates also waits.
+  // An export of affiliates also waits.
   await section(page, "Affiliates");
   await heading(page, /^Affiliates 1–/, 2);
   await page.route("**/api/affiliates", (route) => route.fulfill({ status: 503, headers: { "Retry-After": "1" }, json: { code: "503", status: "error", detail: { msg: "unavailable" } } }), { times: 2 });

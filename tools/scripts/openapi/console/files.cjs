@@ -1,4 +1,4 @@
-// The console hands files to the service, and shows its answer for each row.
+// Uploads of files. The console shows the service's result for each row.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -15,7 +15,7 @@ async function files(page) {
   const add = () => page.getByRole("button", { name: "Add", exact: true }).click();
   const made = async (id) => (await api("GET", "affiliates")).data.find(({ client_distributor_id: own }) => own === id);
 
-  // The service asks for the encoding and the order of dates if the file does not show them.
+  // If the file does not show its encoding or date order, the service asks for them.
   const table = "Your affiliate ID;Name;E-mail;Start date\r\nSHEET-1;J\xfcrgen;sheet@example.org;1/5/2026\r\n";
   await choose("old.csv", Buffer.from(table, "latin1"));
   assert.equal(await page.getByLabel("Affiliates", { exact: true }).isDisabled(), true);
@@ -31,7 +31,7 @@ async function files(page) {
   const { distributor_name: name, email_one: email, start_date: date } = await made("SHEET-1");
   assert.deepEqual([name, email, date], ["Jürgen", "sheet@example.org", "2026-05-01"]);
 
-  // A workbook is read as it is: the encoding that was chosen for the CSV file is neither open to change nor sent.
+  // For a workbook, the console disables the encoding, and does not send the one chosen for the CSV file.
   assert.equal(await page.getByLabel("Sheet of a workbook").isDisabled(), true);
   await choose("book.xlsx", fs.readFileSync(path.join(__dirname, "book.xlsx")), WORKBOOK);
   assert.equal(await page.getByLabel("Encoding of a CSV file").isDisabled(), true);
@@ -40,7 +40,7 @@ async function files(page) {
   await message(page, "2 affiliates were added.");
   assert.equal((await made("BOOK-2")).distributor_name, "Book Two");
 
-  // A large file shows how much of it is sent.
+  // The upload of a large file shows its progress.
   let release;
   const held = new Promise((resolve) => { release = resolve; });
   await page.route("**/api/affiliates?*", async (route) => {

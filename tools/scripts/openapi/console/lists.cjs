@@ -17,7 +17,7 @@ async function lists(page) {
     await heading(page, /^(URLs|Cases) 1–/, 2);
     await filters(page);
     for (const { name } of names) await becomes(() => page.locator(`form.filters #field-${name}`).count(), 1, `${path} ${name}`);
-    // Every order of the service is at the head of a column.
+    // A column header offers each sort order of the service.
     await page.locator("summary", { hasText: "Columns" }).click();
     for (const box of await page.getByRole("group", { name: "Columns" }).getByRole("checkbox").all()) await box.check();
     for (const order of documented.paths[path].get.parameters.find(({ name }) => name === "sort_by").schema.enum) {
@@ -54,7 +54,7 @@ async function lists(page) {
   const form = page.getByRole("form", { name: "Filters" });
   await filters(page);
   await checked(page, "filters");
-  // A choice among the usual filters applies immediately, and keeps the others.
+  // The usual filters apply immediately, and keep the others.
   await form.getByLabel("Monitoring").selectOption({ label: "On" });
   await page.waitForURL(/disabled=no/);
   await form.getByLabel("Incident status", { exact: true }).selectOption({ label: "In Violation" });
@@ -94,7 +94,7 @@ async function lists(page) {
   await heading(page, "No URLs match these filters", 2);
   await checked(page, "URLs without a match");
   await page.goto(`${base}/console#/urls?page=99`);
-  await heading(page, "None of 30 URLs on this page", 2);
+  await heading(page, "No URLs on this page (30 in total)", 2);
   await page.goto(`${base}/console#/urls/1`);
   await onRecord(page, "URL 1");
   await heading(page, "Infractions", 2);
@@ -122,7 +122,7 @@ async function lists(page) {
     await page.locator("th[aria-sort=descending]").filter({ hasText: name }).waitFor();
     await same(`cases?sort_by=${sort}&per_page=20`);
   }
-  // Infractions are chosen by their names, the company's own as well.
+  // The infraction filter also offers the company's own names.
   const addName = (found) => found.find(({ vocabulary }) => vocabulary === "infraction_type").entries.push({ id: 1000, name: "Own claim" });
   await changing(page, "**/api/vocabularies", addName, async () => {
     await page.reload();
@@ -137,10 +137,10 @@ async function lists(page) {
   });
 }
 
-/** Several cases of a list get a worker, and get back what they had. */
+/** Assigns several cases to a worker, and undoes the change. */
 async function several(page) {
   await page.goto(`${base}/console#/cases?open=yes`);
-  // Not the list before.
+  // The reload discards the previous list.
   await page.reload();
   await heading(page, /^Cases 1–/, 2);
   const ids = (await column(page, 1)).slice(0, 2);
@@ -159,7 +159,7 @@ async function several(page) {
   assert.deepEqual(await workers(), before);
 }
 
-/** Filters are chips, an affiliate's by its name, and they are kept on the way back from a record. */
+/** Checks that filters appear as chips, and remain when the user returns from a record. */
 async function filterChips(page) {
   const [{ affiliate_name: name }] = (await api("GET", "urls?per_page=200")).data.filter((record) => record.affiliate_name !== null);
   const { id } = (await api("GET", "affiliates")).data.find((record) => record.distributor_name === name);
@@ -187,7 +187,7 @@ async function filterChips(page) {
   await becomes(() => list.count(), 0);
 }
 
-/** The follow-up dates of open cases that have passed are marked, and those of ended cases are not. */
+/** Checks that the list marks past follow-up dates, but only of open cases. */
 async function overdueDates(page) {
   const [one, other] = (await api("GET", "cases?open=yes&per_page=2")).data;
   const dates = { [one.case_id]: "2026-01-05 09:00:00", [other.case_id]: "2999-01-05 09:00:00" };
@@ -201,11 +201,11 @@ async function overdueDates(page) {
     await heading(page, /^Cases 1–/, 2);
     const marked = async (id) => (await rows(page).filter({ has: page.getByRole("link", { name: String(id), exact: true }) }).locator(".overdue").count()) > 0;
     assert.deepEqual([await marked(one.case_id), await marked(other.case_id), await marked(999_999)], [true, false, false]);
-    await checked(page, "cases that are overdue");
+    await checked(page, "overdue cases");
   });
 }
 
-/** Words and IDs stay whole, long texts take one line, the header stays in sight, and a click in a row opens it. */
+/** Checks that rows and the header have one line, that the table head stays in view, and that a click on a row opens it. */
 async function layout(page) {
   const long = `https://example.org/${"x".repeat(8000)}`;
   await api("POST", "urls", { urls: [{ url: long }] });
@@ -219,11 +219,11 @@ async function layout(page) {
       page: document.documentElement.scrollHeight,
     })`);
     assert.ok(Math.max(...heights) < 45, `a row is ${Math.max(...heights)} px high at ${size.width} px`);
-    assert.ok(await page.locator("header").evaluate((node) => node.offsetHeight) < 60, `the header has one row at ${size.width} px`);
+    assert.ok(await page.locator("header").evaluate((node) => node.offsetHeight) < 60, `the header has more than one row at ${size.width} px`);
     const box = page.getByRole("region", { name: "URLs", exact: true });
     const [inner, outer] = await box.evaluate((node) => [node.scrollHeight, node.clientHeight]);
-    assert.ok(inner - outer < 3, `a box of ${outer} px within the page has ${inner} px`);
-    // The list scrolls with the page, below its head.
+    assert.ok(inner - outer < 3, `a box of ${outer} px has ${inner} px of content`);
+    // The list scrolls with the page, and its head stays at the top.
     await page.evaluate((middle) => window.scrollTo(0, middle), height / 2);
     await becomes(() => box.evaluate((node) => Math.abs(node.querySelector("thead th").getBoundingClientRect().top) < 3), true, `the head at ${size.width} px`);
   }
@@ -233,7 +233,7 @@ async function layout(page) {
   await onRecord(page, `URL ${id}`);
 }
 
-/** Columns are chosen, kept by the browser, and taken back. */
+/** Chooses columns, which the browser stores, and resets them. */
 async function columns(page) {
   const shown = () => page.getByRole("columnheader").allInnerTexts();
   await section(page, "Cases");

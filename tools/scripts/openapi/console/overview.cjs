@@ -5,7 +5,7 @@ const assert = require("node:assert/strict");
 const { becomes, picture } = require("../browser.cjs");
 const { base, api, changing, checked, columnOf, heading, onRecord, section } = require("./common.cjs");
 
-/** The start page shows the numbers of the service, and leads to the records. */
+/** Checks that the start page shows the service's numbers, and links to the records. */
 async function overview(page) {
   const { data } = await api("GET", "overview");
   await section(page, "Overview");
@@ -29,24 +29,24 @@ async function overview(page) {
   await becomes(() => columnOf(page, "Trends", 2), data.weeks.map((week) => text(week.new_urls)).reverse());
   await becomes(() => columnOf(page, "Trends", 1), data.weeks.map((week) => week.from).reverse());
   await checked(page, "overview");
-  // Every figure leads to exactly that many records.
+  // Every number links to exactly that many records.
   await becomes(() => columnOf(page, "Trends", 3), data.weeks.map((week) => text(week.new_infractions)).reverse());
   await becomes(() => columnOf(page, "Trends", 4), data.weeks.map((week) => text(week.infraction_urls)).reverse());
   const at = text(data.infractions.urls);
-  await page.locator(".card").filter({ hasText: "New infractions" }).getByRole("link", { name: `See ${at} URL${at === "1" ? "" : "s"} with them` }).waitFor();
-  // Each card has something to do next.
+  await page.locator(".card").filter({ hasText: "New infractions" }).getByRole("link", { name: `See ${at} affected URL${at === "1" ? "" : "s"}` }).waitFor();
+  // Each card suggests a next step.
   assert.equal(await page.locator(".card .next").count(), 4);
   const figures = await page.locator("a.card-number, table.chart th a, table td .number a").evaluateAll((links) => links.map((link) => {
     const number = link.closest("tr.chart-row, table.chart tr")?.querySelector("td.number") ?? link;
     return [link.getAttribute("href"), number.textContent];
   }));
-  assert.ok(figures.length > 40, `${figures.length} figures`);
+  assert.ok(figures.length > 40, `only ${figures.length} linked numbers`);
   for (const [href, number] of figures) {
     const [path, query] = href.slice(2).split("?");
     assert.equal(text((await api("GET", `${path}?${query}&per_page=1`)).meta.total), number, href);
   }
 
-  // Overdue follow-ups lead to their cases and affiliates. They depend on the day, so this adds two.
+  // Overdue follow-ups link to their cases and affiliates. They depend on the day, so this check adds two.
   const [one] = (await api("GET", "cases?open=yes&per_page=1")).data;
   const dueOn = new Date(Date.now() - 3 * 24 * 60 * 60 * 1000 - 60_000).toISOString().slice(0, 19).replace("T", " ");
   const cases = [{ ...one, follow_up_date: dueOn, risk_level: "Critical" }, { ...one, case_id: one.case_id + 1, case_status: "Open", risk_level: null, follow_up_date: dueOn }];
@@ -67,7 +67,7 @@ async function overview(page) {
   await heading(page, /^(URLs 1–|There|No URLs)/, 2);
 }
 
-/** What takes long says so. */
+/** Checks that a slow list shows one loading message. */
 async function loading(page) {
   let release;
   const held = new Promise((resolve) => { release = resolve; });
@@ -83,7 +83,7 @@ async function loading(page) {
     return [content, display !== "none"];
   });
   assert.deepEqual(note, ['"Loading…"', true]);
-  // It says so once.
+  // Only one message is visible.
   assert.equal(await page.evaluate(`Array.from(document.querySelectorAll("[aria-busy]"), (node) => getComputedStyle(node, "::before").content)
     .filter((content) => content.includes("Loading")).length`), 1);
   release();

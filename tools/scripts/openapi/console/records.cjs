@@ -1,4 +1,4 @@
-// Records, and markup that strangers wrote into them.
+// Record pages, and markup in records.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -13,7 +13,7 @@ async function cases(page) {
   await page.getByRole("rowheader").getByRole("link", { name: String(chosen.case_id), exact: true }).click();
   await onRecord(page, `Case ${chosen.case_id}`);
   await becomes(() => columnOf(page, "Incidents", 5), chosen.incidents.map((incident) => String(incident.incident_id)));
-  // Every field is in the head, in the form or among the others, and none is repeated.
+  // The page shows every field once: in the head, in the form or in the list.
   const terms = page.locator("dt, details.long summary, main .field label");
   await becomes(() => terms.count(), Object.keys(chosen).filter((name) => !["case_id", "incidents", "affiliate_name"].includes(name)).length);
   assert.equal(new Set(await terms.allInnerTexts()).size, await terms.count());
@@ -33,7 +33,7 @@ async function cases(page) {
 
 const MARKUP = `<img src=x onerror="alert(1)">`;
 
-/** Records hold what strangers wrote. */
+/** Checks that markup in records appears as text. */
 async function markup(page, context, problems) {
   const texts = Object.fromEntries(["affiliate_name", "first_name", "last_name", "notes", "city", "facebook", "company_name", "address"].map((name) => [name, MARKUP]));
   const affected = (await api("GET", "cases?per_page=1")).data[0];
@@ -51,13 +51,13 @@ async function markup(page, context, problems) {
     if (path === `affiliates/${id}`) await assert.doesNotReject(page.waitForFunction((wanted) => document.getElementById("field-affiliate_name").value === wanted, MARKUP));
     assert.equal(await page.locator("main img, main script").count(), 0, path);
   }
-  // The browser would refuse code that makes markup from text.
+  // The browser rejects code that creates markup from text.
   const refused = await page.evaluate(`try { document.createElement("p").innerHTML = "x"; "made" } catch (error) { error.name }`);
   assert.equal(refused, "TypeError");
   assert.match(problems.pop() ?? "", /TrustedHTML/);
 }
 
-/** From a case to its affiliate and its URLs, and back. */
+/** Follows links from a case to its affiliate and URLs, and back. */
 async function links(page) {
   const [url] = (await api("GET", "urls?per_page=200")).data.filter((record) => record.case_id !== null);
   const { data: record } = await api("GET", `cases/${url.case_id}`);
@@ -86,7 +86,7 @@ async function links(page) {
   await heading(page, "No such affiliate");
 }
 
-/** A transcript of a megabyte is folded, and opened it scrolls in its own box. */
+/** Checks that a one-megabyte transcript is collapsed, and scrolls in its own box when expanded. */
 async function longTexts(page) {
   const change = (record) => Object.assign(record, { transcription_text: "one line of speech\n".repeat(55_000), note: "a note ".repeat(60) });
   await changing(page, "**/api/urls/1", change, async () => {
@@ -111,7 +111,7 @@ async function longTexts(page) {
   });
 }
 
-/** Timestamps are UTC, with local time next to them. The browser of this check is in Kolkata. */
+/** Checks that pages show timestamps in UTC and local time. The browser's time zone is Kolkata. */
 async function localTime(page) {
   await changing(page, "**/api/urls/1", (record) => Object.assign(record, { discovery_date: "2026-01-31 20:15:42" }), async () => {
     await page.goto(`${base}/console#/overview`);

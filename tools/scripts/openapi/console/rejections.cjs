@@ -1,11 +1,11 @@
-// Messages for refused requests, and lists that are large or break off.
+// Messages for rejected requests, and lists that are large or truncated.
 "use strict";
 
 const assert = require("node:assert/strict");
 const { becomes } = require("../browser.cjs");
 const { base, token, large, limited, limitedToken, coreless, api, checked, heading, message, onRecord, rows, section, signIn } = require("./common.cjs");
 
-/** What the page says when the service cannot be reached, limits, or is unavailable. */
+/** Checks the messages when the service is unreachable or unavailable. */
 async function rejections(page, context) {
   await page.goto(`${base}/console#/affiliates/2`);
   await onRecord(page, "Affiliate 2");
@@ -21,7 +21,7 @@ async function rejections(page, context) {
 
   await page.getByRole("button", { name: "Sign out" }).click();
   await message(page, "You have signed out.");
-  // The header shows nothing of the session.
+  // The header no longer shows the account.
   await becomes(() => page.locator("header").innerText(), "Compliance console");
   await becomes(() => page.evaluate("sessionStorage.length"), 0);
   assert.ok(!page.url().includes(token));
@@ -45,10 +45,10 @@ async function limit(page) {
     await checked(page, "the limit");
     return;
   }
-  assert.fail("the limit was not reached");
+  assert.fail("eight pages did not reach the rate limit");
 }
 
-/** Lists that do not fit on a page. */
+/** Checks lists of several pages. */
 async function largeLists(page) {
   await page.goto(`${base}/console`);
   await heading(page, "Sign in");
@@ -62,7 +62,7 @@ async function largeLists(page) {
   await page.getByRole("button", { name: "Select all 1,200 that match" }).click();
   await page.getByText("1,200 affiliates selected").waitFor();
   await page.getByRole("button", { name: "Select none" }).click();
-  // Records that arrive after the list has changed are not selected.
+  // The page does not select records that arrive after the list has changed.
   await page.getByRole("checkbox", { name: "Select all on this page" }).check();
   let release;
   const held = new Promise((resolve) => {
@@ -76,7 +76,7 @@ async function largeLists(page) {
   await becomes(() => rows(page).count(), 20);
   release();
   await late;
-  // The page has read it in its next task.
+  // The page reads the response in its next task.
   await page.evaluate("new Promise((resolve) => setTimeout(resolve))");
   assert.equal(await page.getByRole("button", { name: "Select none" }).isVisible(), false);
   await page.unroute("**/api/affiliates");
@@ -84,7 +84,7 @@ async function largeLists(page) {
   await page.getByText("Based on all 450 cases.").and(page.locator("p")).waitFor();
 }
 
-/** A list that breaks off is noticed. */
+/** Checks that the page reports a truncated list. */
 async function broken(page) {
   await section(page, "Overview");
   await heading(page, "Overview");

@@ -1,9 +1,9 @@
-// Sessions that end while somebody works, and sessions in several tabs.
+// Sign-ins that end during work, and sign-ins in several tabs.
 "use strict";
 
 const assert = require("node:assert/strict");
 const { becomes, pressWith } = require("../browser.cjs");
-const { base, token, expired, other, api, checked, heading, message, onRecord, signIn } = require("./common.cjs");
+const { base, token, expired, other, api, checked, heading, loaded, message, onRecord, signIn } = require("./common.cjs");
 
 const read = async (path) => (await api("GET", path)).data;
 const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
@@ -14,7 +14,7 @@ async function open(page, path, title) {
   await (/\d$/.test(title) ? onRecord : heading)(page, title);
 }
 
-/** The service refuses the token: the user signs in over the page, and the page goes on. */
+/** Signs in over the page after the service rejects the token. The page then continues. */
 async function signInOver(page, text = token) {
   await dialogOf(page).waitFor();
   await message(page, "The bearer token has expired.");
@@ -22,13 +22,15 @@ async function signInOver(page, text = token) {
   await dialogOf(page).getByRole("button", { name: "Sign in" }).click();
 }
 
-/** Presses a button with a token that has expired, and signs in again. */
+/** Presses a button with an expired token, and signs in again. */
 async function signInAgain(page, name, text) {
+  // A request of a part that still loads would also meet the expired token, and wait for the sign-in.
+  await loaded(page);
   await pressWith(page, name, expired);
   await signInOver(page, text);
 }
 
-/** Every form goes on with the next token, and nothing that was typed is lost. */
+/** Checks that every form continues with the next token, and keeps its input. */
 async function endedWhileTyping(page) {
   const [{ case_id: id }] = await read("cases?per_page=1");
   const note = page.getByLabel("Note", { exact: true });
@@ -38,7 +40,7 @@ async function endedWhileTyping(page) {
   await message(page, "Saved.");
   assert.equal((await read(`cases/${id}`)).note, "Typed before the end.");
 
-  // A token of another company saves nothing. The user can also wait, and copy the text first.
+  // With another company's token, the page saves nothing. The user can also wait, and copy the text first.
   await note.fill("For one company.");
   await signInAgain(page, "Save", other);
   await message(page, "You signed in for company 3, but this page belongs to company 1. Nothing was saved.");
@@ -74,7 +76,7 @@ async function endedWhileTyping(page) {
   await signInAgain(page, "Set");
   await message(page, "Case worker set for 1 case.");
 
-  // A page that is read waits as well.
+  // A loading page also waits.
   await page.evaluate((text) => {
     sessionStorage.setItem("compliance-token", text);
     location.hash = "#/affiliates/1";
@@ -83,7 +85,7 @@ async function endedWhileTyping(page) {
   await onRecord(page, "Affiliate 1");
 }
 
-/** Signing out ends every tab. A tab with unsaved changes hides its page until the next sign-in. */
+/** Checks that signing out affects every tab. A tab with unsaved changes hides its page until the next sign-in. */
 async function signedOutTabs(page, context) {
   const [reading, typing] = [await context.newPage(), await context.newPage()];
   for (const tab of [reading, typing]) {
@@ -119,7 +121,7 @@ async function signedOutTabs(page, context) {
   await onRecord(page, "URL 2");
 }
 
-/** A link that looks like a provider's answer does not end the session. */
+/** Checks that a link that imitates a provider's response does not sign the user out. */
 async function foreignAnswers(page) {
   for (const state of ["window.x", "x"]) {
     await page.goto(`${base}/console?state=${state}&code=1#/urls/2`);

@@ -1,4 +1,4 @@
-// The files of the console, the sign-in, and keyboard navigation.
+// The console's files, the sign-in, and keyboard navigation.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -40,7 +40,7 @@ async function signingIn(page) {
   assert.deepEqual(stored, ["{}", "", 1]);
 }
 
-/** By keyboard alone: skip link, sections, account, and the heading has the focus after a change of the view. */
+/** Navigates by keyboard alone. A change of the view moves the focus to its heading. */
 async function keyboard(page) {
   await page.reload();
   await heading(page, "Overview");

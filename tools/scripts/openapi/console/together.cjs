@@ -1,4 +1,4 @@
-// Officers who work on the same records at the same time.
+// Concurrent work of several officers on the same records.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -32,7 +32,7 @@ async function choose(page, ids, one, field, option) {
   await page.locator(".selection span select, .selection span input").selectOption(option);
 }
 
-/** What a colleague has set since the list was read stays, and the page names the record. */
+/** Checks that bulk changes do not overwrite a colleague's change, and that the page names the record. */
 async function conflicts(page) {
   const [mine, theirs] = await openCases(2);
   await open(page, "cases");
@@ -43,7 +43,7 @@ async function conflicts(page) {
   await message(page, `${theirs}`);
   await message(page, "Somebody else has changed it since you saw it.");
   assert.deepEqual([(await read("cases", mine)).case_status, (await read("cases", theirs)).case_status], ["In Progress", "Blocked"]);
-  // The list shows the other change now, so setting the field again is about it.
+  // The list now shows the colleague's change, so setting the field again replaces it.
   await page.getByText("1 case selected").waitFor();
   await press(page, "Set");
   await message(page, "Case status set for 1 case.");
@@ -70,7 +70,7 @@ async function conflicts(page) {
   assert.equal((await read("affiliates", affiliates[0])).distributor_status, "terminated");
 }
 
-/** Undoing restores the dates as well, and leaves out what a colleague has changed since. */
+/** Checks that undoing also restores dates, and skips records that a colleague has changed since. */
 async function undoing(page) {
   const [closed, changed] = await openCases(2);
   await api("POST", `cases/${closed}/close`, { closed_date: "2026-03-04 05:06:07" });
@@ -88,7 +88,7 @@ async function undoing(page) {
   assert.deepEqual({ ...after, last_updated_date: null }, { ...before, last_updated_date: null });
   assert.deepEqual([(await read("cases", changed)).case_status, (await read("cases", changed)).risk_level], ["Blocked", "High"]);
 
-  // In the history as well, a case that was open for a while is closed since its first date.
+  // Undoing a reopened case in the history also restores its first closed date.
   await api("POST", `cases/${closed}/reopen`, {});
   await page.goto(`${base}/console#/cases/${closed}`);
   await onRecord(page, `Case ${closed}`);
@@ -98,7 +98,7 @@ async function undoing(page) {
   assert.deepEqual([restored.case_status, restored.closed_date], ["Closed", "2026-03-04 05:06:07"]);
 }
 
-/** Only records that the page shows are chosen. */
+/** Checks that another page, order or filter clears the selection. */
 async function selections(page) {
   await open(page, "urls?per_page=10");
   const [id] = await column(page, 1);
@@ -124,14 +124,14 @@ async function selections(page) {
   await becomes(() => page.getByText(/affiliates? selected$/).isVisible(), false);
 }
 
-/** An export has every record, whatever colleagues change while it runs. */
+/** Checks that an export contains every record, even if colleagues change records while it runs. */
 async function exportsOfOneMoment(page) {
   const ids = await openCases(210);
   await open(page, "cases?open=yes");
   let isFirst = true;
   await page.route("**/api/cases?*", async (route) => {
     const response = await route.fetch();
-    // A colleague closes cases that are in the first part.
+    // A colleague closes cases of the first part.
     if (isFirst) for (const id of ids.slice(0, 20)) await api("POST", `cases/${id}/close`, {});
     isFirst = false;
     await route.fulfill({ response });
@@ -144,7 +144,7 @@ async function exportsOfOneMoment(page) {
   for (const id of ids) await api("POST", `cases/${id}/close`, {});
 }
 
-/** Line ends and commas of texts are no changes, and stay. */
+/** Checks that saving keeps line breaks and commas in unchanged texts. */
 async function otherTexts(page) {
   const tags = ["spring, summer", "x\ny", " z "];
   const [id] = await openCases(1, { note: "one\r\ntwo", tags });
@@ -160,7 +160,7 @@ async function otherTexts(page) {
   await api("POST", `cases/${id}/close`, {});
 }
 
-/** An affiliate whose name is a part of many others opens from its case and its URL. */
+/** Opens an affiliate from its case, although many other names contain its name. */
 async function commonNames(page) {
   const name = "Ann";
   const affiliates = [...Array.from({ length: 60 }, (_, index) => `Joanna ${name} ${index}`), name];

@@ -1,4 +1,4 @@
-// An officer's work: a case from assignment to closing, with another officer at the same time, and the review of a URL.
+// An officer's work: a case from assignment to closing, with concurrent changes by another officer, and the review of a URL.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -23,7 +23,7 @@ async function caseWork(page) {
   await page.keyboard.press("Enter");
   await page.keyboard.type("winter");
   await page.keyboard.press("Enter");
-  // What is typed is a tag as well, and a click removes one.
+  // Typed text also counts as a tag, and a click removes a tag.
   await page.keyboard.type("spring");
   await page.getByRole("button", { name: "Remove the tag winter" }).click();
   await page.getByRole("list", { name: "Chosen tags" }).getByText("spring").waitFor();
@@ -41,9 +41,9 @@ async function caseWork(page) {
   await api("PATCH", `cases/${id}`, { risk_level: "Low" });
   await save(page);
   await message(page, "Nothing was saved: another person has changed this case.");
-  assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the message of the earlier save is gone");
+  assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the message of the earlier save is still visible");
   assert.deepEqual(await page.getByRole("list", { name: "Changes by another person" }).getByRole("listitem").allInnerTexts(), ["Risk level: High → Low"]);
-  assert.deepEqual(await page.locator(".head .badge").allInnerTexts(), ["In Progress", "Low"], "the head is current");
+  assert.deepEqual(await page.locator(".head .badge").allInnerTexts(), ["In Progress", "Low"], "the head is out of date");
   await checked(page, "a conflict");
   await picture(page, "console-conflict.png");
   assert.equal(await page.getByLabel("Risk level").inputValue(), "Low");
@@ -53,7 +53,7 @@ async function caseWork(page) {
   await message(page, "Saved.");
   await becomes(async () => { const { risk_level: level, note: text } = await read("cases", id); return [level, text]; }, ["Low", "Called twice."]);
 
-  // The box is for the next note. The earlier ones stay in sight, with who wrote them.
+  // The box is empty for the next note. The history shows the earlier notes with their authors.
   await becomes(() => page.getByLabel("Note").inputValue(), "");
   await becomes(async () => (await page.getByRole("list", { name: "Changes" }).locator("> li", { has: page.locator("blockquote") }).allInnerTexts())
     .map((text) => /^bea wrote a note · just now Undo\n+(.*)/.exec(text)?.[1]), ["Called twice.", "Called."]);
@@ -100,7 +100,7 @@ async function review(page) {
   assert.deepEqual([theirs, mine], ["Approved", "Claims to heal."]);
 }
 
-/** A case is opened from an affiliate, and from a URL with its infraction. */
+/** Opens a case from an affiliate, and from a URL with its infraction. */
 async function opening(page) {
   const open = async (path, title) => {
     await page.goto(`${base}/console#/${path}`);
