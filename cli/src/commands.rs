@@ -1,4 +1,4 @@
-//! The commands. Each has a file with its flags; the commands about the command line itself are here.
+//! The commands. Each command has its own file, except the commands about the command line itself.
 
 mod audit;
 mod core_tier;
@@ -51,14 +51,14 @@ enum Command {
     Man(ManArgs),
 }
 
-/// Print a shell script that completes the command line.
+/// Print a shell completion script.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance completions bash > /etc/bash_completion.d/compliance
   compliance completions zsh > \"${fpath[1]}/_compliance\"
   compliance completions fish > ~/.config/fish/completions/compliance.fish")]
 struct CompletionsArgs {
-    /// Shell that reads the script.
+    /// Shell to generate the script for.
     shell: Shell,
 }
 
@@ -67,7 +67,7 @@ struct CompletionsArgs {
 #[command(after_help = "Example:
   compliance man --output /usr/local/share/man/man1")]
 struct ManArgs {
-    /// Folder that the pages are written to; it is created if it is missing.
+    /// Output folder. The command creates it if it is missing.
     #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
 }
@@ -76,7 +76,7 @@ impl Cli {
     /// Runs the command and returns the exit status.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let done = match self.command {
-            // The settings of `serve` need another parse.
+            // A second parse fills in the settings of `serve`.
             None => {
                 let arguments = std::env::args_os().chain(["serve", "--demo"].map(Into::into));
                 return crate::program::parse::<Self>(arguments).run();
@@ -104,7 +104,7 @@ impl Cli {
 fn print_completions(args: &CompletionsArgs) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "compliance", &mut script);
-    std::io::stdout().write_all(&script).context("the script cannot be printed")
+    std::io::stdout().write_all(&script).context("cannot print the script")
 }
 
 fn write_manual(args: &ManArgs) -> anyhow::Result<()> {
@@ -123,13 +123,13 @@ mod tests {
     use crate::program::named;
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn command_line_definition_is_valid() {
         super::Cli::command().debug_assert();
     }
 
-    /// Messages name the variable of a setting by this rule.
+    /// Error messages derive the variable name of a setting from its flag.
     #[test]
-    fn variables_are_named_as_their_flags() {
+    fn variable_names_match_flag_names() {
         fn check(command: &clap::Command) {
             for argument in command.get_arguments() {
                 if let (Some(flag), Some(variable)) = (argument.get_long(), argument.get_env()) {

@@ -1,4 +1,4 @@
-//! The database of a command: a given one, or the service's own in the data folder.
+//! The database of a command: a given database, or the service's own database in the data folder.
 
 use std::path::Path;
 
@@ -13,19 +13,19 @@ use crate::{
     program::{DatabaseUrlArgs, block_on, close_pool},
 };
 
-/// The SQLSTATE of a missing right.
+/// SQLSTATE `insufficient_privilege`.
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
-/// The name of the database on the service's own server.
+/// Name of the database on the service's own server.
 pub(crate) const NAME: &str = "compliance";
-/// Connections that the service's own server accepts beyond those of the service: for commands and administrators.
+/// Additional connections that the service's own server accepts, for commands and administrators.
 const OTHER_CONNECTIONS: u32 = 50;
 
-/// PostgreSQL's defaults, which this role may have changed. Bulk statements are few and large.
+/// Resets timeouts and planner settings that the role may override. Bulk commands run few, large statements.
 const BULK_SETTINGS: &str =
     "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; set lock_timeout = 0;
     set plan_cache_mode = auto; set max_parallel_workers_per_gather = 2";
 
-/// A database by its URL, or the service's own.
+/// A database given by its URL, or the service's own database.
 #[derive(Args, Debug)]
 pub(crate) struct DatabaseArgs {
     #[command(flatten)]
@@ -34,33 +34,33 @@ pub(crate) struct DatabaseArgs {
     pub(crate) data_dir: DataDirArgs,
 }
 
-/// A running server that has the service's database.
+/// A running server with the service's database.
 #[derive(Debug)]
 pub(crate) struct DatabaseServer {
-    /// Connects as the role that serves.
+    /// Connects as the service role.
     target: Target,
-    /// Connects as the role that owns the schema. For a given server, it is the same role.
+    /// Connects as the schema owner. A given server uses one role for both.
     owner: Target,
     /// The service's own server; `None` for a given server.
     own: Option<Access>,
-    /// The location of the data, for messages.
+    /// Location of the data, for messages.
     pub(crate) description: String,
 }
 
 impl DatabaseServer {
-    /// Uses the given server, or starts the server in `data_dir`. The started server has enough connections for a service
-    /// with `connections`. Fails if another process runs that server.
+    /// Uses the given server, or starts the server in `data_dir`. The new server accepts at least `connections` connections from the service. Fails
+    /// if another process runs that server.
     pub(crate) async fn start(given: Option<Target>, data_dir: &Path, connections: u32) -> anyhow::Result<Self> {
         if let Some(target) = given {
             return Ok(Self::given(target));
         }
         let max_connections = connections.saturating_add(OTHER_CONNECTIONS).max(100);
         let cluster = Cluster::start(ClusterOptions { max_connections, ..ClusterOptions::new(data_dir) }).await;
-        let cluster = cluster.context("the service's own database cannot be started")?;
+        let cluster = cluster.context("cannot start the service's own database")?;
         Self::own(Access::Started(cluster), data_dir).await
     }
 
-    /// Uses the given server, or the server in the data folder. That server is started if it does not run, and created if `init` is set.
+    /// Uses the given server, or the server in the data folder. Starts a stopped server, and creates a missing server if `init` is set.
     pub(crate) async fn find(args: &DatabaseArgs, init: bool) -> anyhow::Result<Self> {
         if let Some(target) = args.url.target()? {
             return Ok(Self::given(target));
@@ -68,13 +68,13 @@ impl DatabaseServer {
         let folder = args.data_dir.choose()?;
         if !init && !embedded_postgres::has_cluster(&folder) {
             bail!(
-                "there is no database in the data folder {}: name another folder with --data-dir, a database with \
-                 --database-url, or start `compliance serve` first; --init creates one",
+                "there is no database in the data folder {}: choose another folder with --data-dir, set \
+                 --database-url, or start `compliance serve` first; --init creates a database",
                 folder.display()
             );
         }
         let access = Cluster::connect_or_start(ClusterOptions::new(&folder)).await;
-        let access = access.with_context(|| format!("the database in {} cannot be used", folder.display()))?;
+        let access = access.with_context(|| format!("cannot use the database in {}", folder.display()))?;
         Self::own(access, &folder).await
     }
 
@@ -85,15 +85,14 @@ impl DatabaseServer {
 
     async fn own(access: Access, data_dir: &Path) -> anyhow::Result<Self> {
         let endpoint = access.endpoint();
-        // An earlier version may have created the server, with other roles.
+        // An earlier version may have created the server with other roles.
         endpoint.ensure_roles().await?;
         endpoint.create_database(NAME).await?;
         let [target, owner] = [SERVICE_ROLE, OWNER_ROLE].map(|role| endpoint.options(role, NAME).into());
         Ok(Self { target, owner, own: Some(access), description: data_dir.display().to_string() })
     }
 
-    /// Connects as the service does, and migrates the schema. `change_retention` is how many days the service's own database keeps
-    /// changes.
+    /// Connects as the service role and migrates the schema. `change_retention` sets how many days the service's own database keeps changes.
     pub(crate) async fn connect(&self, connections: u32, change_retention: Option<i32>) -> anyhow::Result<Database> {
         if self.own.is_some() {
             let owner = database::open(self.owner.clone(), 1).await?.pool;
@@ -109,17 +108,17 @@ impl DatabaseServer {
         Ok(database)
     }
 
-    /// Connects as the service does, without a migration.
+    /// Connects as the service role, without migrating the schema.
     pub(crate) async fn open(&self) -> Result<Database, DatabaseError> {
         database::open(self.target.clone(), 1).await
     }
 
-    /// Whether it is the service's own server.
+    /// Returns whether this is the service's own server.
     pub(crate) fn is_own(&self) -> bool {
         self.own.is_some()
     }
 
-    /// Connects as the owner, for bulk statements without a timeout.
+    /// Connects as the schema owner, for bulk statements without a timeout.
     pub(crate) async fn connect_as_owner(&self, connections: u32) -> anyhow::Result<PgPool> {
         let database = database::open(self.owner.clone(), 1).await?;
         database.require_session("this command")?;
@@ -140,13 +139,13 @@ impl DatabaseServer {
     /// Stops the server if this process started it.
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
         match self.own {
-            Some(access) => access.release().await.context("the service's own database cannot be stopped"),
+            Some(access) => access.release().await.context("cannot stop the service's own database"),
             None => Ok(()),
         }
     }
 }
 
-/// Runs a command as the owner of the database, on one connection. Fails if the schema is not up to date.
+/// Runs a command as the schema owner, on one connection. Fails if the schema is not up to date.
 pub(crate) fn run_as_owner<T>(
     args: &DatabaseArgs,
     command: impl AsyncFnOnce(&mut PgConnection) -> anyhow::Result<T>,
@@ -164,11 +163,11 @@ pub(crate) fn run_as_owner<T>(
     })
 }
 
-/// Adds which role a command needs, if the database denied the command to another role.
+/// Adds the required role to an error if the database denied permission.
 fn name_owner(error: anyhow::Error) -> anyhow::Error {
     let code = error.chain().find_map(|cause| cause.downcast_ref::<sqlx::Error>()?.as_database_error()?.code());
     if code.is_some_and(|code| code == INSUFFICIENT_PRIVILEGE) {
-        error.context("connect as the role that owns the tables, which this command needs")
+        error.context("this command must connect as the role that owns the tables")
     } else {
         error
     }

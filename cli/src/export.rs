@@ -1,4 +1,4 @@
-//! `compliance export`: exports records to files through the service, like any client.
+//! `compliance export` exports records to files through the service, like any client.
 
 use std::{
     fs,
@@ -27,27 +27,27 @@ use crate::{
     service::{RecordKind, Retries, Service, ServiceArgs, patiently, refused},
 };
 
-/// Export a company's records to a file or to standard output, by ascending ID. You can import the file into another
-/// company: the records then have the same values, except IDs.
+/// Export a company's records to a file or to standard output, by ascending ID. You can import the file into another company. All
+/// values except IDs stay the same.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance export affiliates --company 7 --output affiliates.csv
   compliance export urls --company 7 | gzip > urls.ndjson.gz")]
 pub(crate) struct ExportArgs {
-    /// Kind of records.
+    /// Kind of records to export.
     what: RecordKind,
-    /// Company whose records are exported.
+    /// Company to export records from.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
-    /// Export only records that were created or changed after this position of the record of changes.
+    /// Export only records created or changed after this position in the record of changes.
     #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(i64).range(0..=MAX_ID))]
     changed_after: Option<i64>,
-    /// Format of the records [default: by the name of the file, else ndjson].
-    // The ID `format` belongs to the log.
+    /// Format of the records [default: from the file name, otherwise ndjson].
+    // The log format already uses the ID `format`.
     #[arg(id = "record_format", long = "format", value_enum)]
     format: Option<OutputFormat>,
-    /// Write texts to CSV unchanged, for programs. By default, an apostrophe precedes a text that a spreadsheet would run as a formula, such
-    /// as `+49 30 1`.
+    /// Write CSV text unchanged, for programs. By default, the export puts an apostrophe before text that a spreadsheet would run as a
+    /// formula, such as `+49 30 1`.
     #[arg(long)]
     no_csv_escape: bool,
     /// File to write [default: standard output]. The file appears under this name when it is complete.
@@ -61,22 +61,22 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     crate::program::block_on(Box::pin(async {
         let mut signals = crate::program::Signals::listen()?;
         let service = signals.or(Box::pin(Service::open(&args.service, args.company, args.what.scope()))).await?;
-        let exported = signals.or(Box::pin(export(&service, args))).await.context("the export is not complete");
-        // A signal also ends this, and the database stops.
+        let exported = signals.or(Box::pin(export(&service, args))).await.context("the export is incomplete");
+        // A signal also interrupts the close and stops the database.
         let closed = signals.or(Box::pin(service.close())).await;
         tracing::info!(records = exported?, "exported");
         closed
     }))
 }
 
-/// Exports the records and returns their number.
+/// Exports the records. Returns their number.
 async fn export(service: &Service, args: &ExportArgs) -> anyhow::Result<u64> {
     let (kind, path) = (args.what, args.output.clone());
     let named = || path.as_deref().map_or(OutputFormat::Ndjson, OutputFormat::of);
     let escape = if args.no_csv_escape { Escape::None } else { Escape::Formulas };
     let form = Form { format: args.format.unwrap_or_else(named), escape, columns: kind.columns() };
     let mut output = open(path.as_deref(), form).await?;
-    // An export without records still has the names of the columns.
+    // An empty export still has column names.
     output.write(&[(); 0]).await?;
     let progress = Progress::start(kind.name(), None);
     let (mut count, mut last, mut retries) = (0, 0, Retries::default());
@@ -100,15 +100,15 @@ async fn export(service: &Service, args: &ExportArgs) -> anyhow::Result<u64> {
             }
         };
         if kind == RecordKind::Affiliates {
-            // The list of affiliates cannot continue after a page.
+            // The affiliate list has no cursor to resume from.
             return Err(refused(&error));
         }
         retries.wait(error).await?;
     }
 }
 
-/// Opens a stream of pages of records, each with its last ID. It has records with greater IDs than `id` that have changed after a
-/// position, if one is given. The stream of affiliates does not consider `id`.
+/// Opens a stream of record pages, each with its last ID. The records have IDs greater than `id` and changed after the position, if given. The
+/// affiliate stream ignores `id`.
 async fn pages_after(
     service: &Service,
     kind: RecordKind,
@@ -144,11 +144,11 @@ async fn pages_after(
 }
 
 fn values(messages: &[impl Serialize]) -> Vec<Value> {
-    // Messages are always objects.
+    // Messages always serialize to objects.
     messages.iter().map(|message| serde_json::to_value(message).unwrap_or_default()).collect()
 }
 
-/// Returns the fields of an affiliate under the names of the write form.
+/// Returns the writable fields of an affiliate, under their request names.
 fn written(affiliate: &Affiliate) -> Map<String, Value> {
     let mut object = Map::new();
     for field in AffiliateInput::FIELDS {
@@ -165,9 +165,9 @@ fn written(affiliate: &Affiliate) -> Map<String, Value> {
     object
 }
 
-/// Opens the output.
+/// Opens the output file, or standard output without a path.
 async fn open(path: Option<&Path>, form: Form) -> anyhow::Result<Output> {
-    let failure = "the records cannot be written".to_owned();
+    let failure = "cannot write the records".to_owned();
     let Some(path) = path else { return Ok(Output::to_stdout(form, failure)?) };
     let is_device = is_device(path);
     let path = if is_device { path.to_owned() } else { behind_own_link(path)? };
@@ -177,12 +177,12 @@ async fn open(path: Option<&Path>, form: Form) -> anyhow::Result<Output> {
     Output::create(path, is_device, form, failure).await
 }
 
-/// Returns the target of a link of this user or of root: the export replaces the file, not the link. Links of other users are errors,
-/// because they may lead anywhere.
+/// Returns the target of a link owned by this user or root. The export replaces the target, not the link. Fails for links of other users,
+/// because they can point anywhere.
 fn behind_own_link(path: &Path) -> anyhow::Result<PathBuf> {
     match fs::symlink_metadata(path) {
         Ok(link) if link.is_symlink() && ![geteuid().as_raw(), 0].contains(&link.uid()) => {
-            bail!("cannot write {}: it is a link of another user", path.display())
+            bail!("cannot write {}: another user owns this link", path.display())
         }
         _ => Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())),
     }
@@ -196,7 +196,7 @@ mod tests {
     };
 
     #[test]
-    fn every_field_that_is_read_is_written() {
+    fn export_includes_every_writable_affiliate_field() {
         let mut affiliate = Affiliate::default();
         for field in Affiliate::FIELDS {
             let text = match field.access {

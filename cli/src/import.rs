@@ -1,4 +1,4 @@
-//! `compliance import`: imports records from files through the service, like any client.
+//! `compliance import` imports records from files through the service, like any client.
 
 mod affiliate;
 mod affiliates;
@@ -40,13 +40,13 @@ use crate::{
     service::{RecordKind, Service, ServiceArgs},
 };
 
-/// Number of affiliates per batch.
+/// Affiliates per batch.
 const BATCH: usize = 1000;
-/// Maximum size of the parts of a workbook, in bytes.
+/// Maximum uncompressed size of a workbook, in bytes.
 const UNPACKED_BYTES: u64 = 512 << 20;
 
-/// Import records from a file. Invalid rows do not stop the other rows: a report lists them. You can repeat an import safely. Exit status:
-/// 0 if all rows are valid, 3 if some are invalid. It is 2 if the file cannot be read or the command line is wrong, and 1 if the import could not run.
+/// Import records from a file. Invalid rows do not stop the import: a report lists them. You can repeat an import safely. Exit status: 0 if all rows
+/// are valid, 1 if the import could not run, 2 if the file cannot be read or the command line is wrong, and 3 if some rows are invalid.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance import affiliates partners.csv --company 7 --dry-run
@@ -61,80 +61,78 @@ pub(crate) struct ImportArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Import affiliates from CSV, an Excel workbook (.xlsx), NDJSON or a JSON list. Columns have the names of API fields or the headings of
-    /// the console, in any order.
+    /// Import affiliates from CSV, an Excel workbook (.xlsx), NDJSON or a JSON list. Column names are API field names or
+    /// console headings, in any order.
     Affiliates {
         #[command(flatten)]
         affiliates: AffiliateArgs,
         #[command(flatten)]
         common: Box<CommonArgs>,
     },
-    /// Import URLs with their infractions, from NDJSON or CSV of `export urls`. A URL that the company already has gets the values of its
-    /// row.
+    /// Import URLs with their infractions, from NDJSON or CSV of `export urls`. The import updates existing URLs with the values of their rows.
     Urls(Box<CommonArgs>),
-    /// Import cases with their incidents, from NDJSON or CSV of `export cases`. The import skips a case whose `request_id` the company
-    /// already has, if the case was opened with the same content or has it now.
+    /// Import cases with their incidents, from NDJSON or CSV of `export cases`. The import skips a case if its `request_id` already exists and its
+    /// original or current content is the same.
     Cases(Box<CommonArgs>),
 }
 
-/// How affiliates are read, and what happens to existing affiliates.
+/// How to read affiliates, and what to do with existing affiliates.
 #[derive(Args, Debug)]
 struct AffiliateArgs {
-    /// What happens to an affiliate whose name the company already has.
+    /// What to do with an affiliate whose name already exists.
     #[arg(long, value_enum, default_value_t = OnDuplicate::Skip)]
     on_duplicate: OnDuplicate,
-    /// Identify affiliates by `client_affiliate_id`, not by name: create missing affiliates, and change fields that differ, names included.
-    /// Importing the same file again changes nothing. With --dry-run, the service compares and writes nothing.
+    /// Identify affiliates by `client_affiliate_id`, not by name: create missing affiliates, and update changed fields, including names. Importing
+    /// the same file again changes nothing. With --dry-run, the service only compares.
     #[arg(long, conflicts_with = "on_duplicate")]
     sync: bool,
-    /// What happens to absent affiliates, which the file does not have. `report` lists them in the report, as row 0. If you give a
-    /// status instead, such as `terminated`, they also get this status.
+    /// What to do with absent affiliates, which are missing from the file. `report` lists them in the report, as row 0. With a status instead, such
+    /// as `terminated`, they also get this status.
     #[arg(long, requires = "sync", value_name = "report|STATUS", value_parser = sync::absent)]
     absent: Option<String>,
-    /// Maximum number of affiliates that get the status of --absent [default: a tenth of the affiliates with another status, at least 10].
-    /// If more would get it, the command imports nothing: a truncated file lacks most affiliates.
+    /// Maximum number of affiliates that get the status of --absent [default: a tenth of the affiliates with another status, at least 10]. Above this
+    /// limit, the command imports nothing, because the file may be truncated.
     #[arg(long, requires = "absent", value_name = "N", value_parser = clap::value_parser!(i64).range(0..=MAX_ID))]
     max_absent: Option<i64>,
 }
 
-/// Arguments that all imports share.
+/// Arguments of all imports.
 #[derive(Args, Debug)]
 struct CommonArgs {
     /// File to import.
     file: PathBuf,
-    /// Format of the file [default: by its name or its first characters].
-    // The ID `format` belongs to the log.
+    /// Format of the file [default: from its name or its first characters].
+    // The log format already uses the ID `format`.
     #[arg(id = "record_format", long = "format", value_enum)]
     format: Option<InputFormat>,
-    /// Read texts of CSV unchanged. By default, the import removes the apostrophe that an export writes before a text that a spreadsheet
-    /// would run as a formula.
+    /// Read CSV text unchanged. By default, the import removes the apostrophe that an export puts before formulas.
     #[arg(long)]
     no_csv_escape: bool,
-    /// Check the rows, and write only the report of invalid rows.
+    /// Check the rows without importing them. The command writes only the report of invalid rows.
     #[arg(long)]
     dry_run: bool,
-    /// Field for a column whose heading is not the name of a field. An empty field ignores the column.
+    /// Field for a column whose heading is not a field name. An empty field ignores the column.
     #[arg(long, value_name = "HEADING=field", value_parser = pair)]
     map: Vec<(String, String)>,
-    /// Encoding of the file, as Excel saves CSV on Windows (`windows-1252`) or on a Mac (`macintosh`) [default: UTF-8 or UTF-16; save
-    /// a file in another encoding as CSV in UTF-8].
+    /// Encoding of the file. Excel saves CSV as `windows-1252` on Windows and as `macintosh` on a Mac [default: UTF-8 or UTF-16; save files
+    /// in other encodings as UTF-8].
     #[arg(long, value_parser = PossibleValuesParser::new(Encoding::NAMES).try_map(|name| name.parse::<Encoding>()))]
     encoding: Option<Encoding>,
-    /// Order of day, month and year in dates such as 1/5/2026 [default: as another date of the file shows, such as 25/5/2026; otherwise an
-    /// error].
+    /// Order of day, month and year in dates such as 1/5/2026 [default: detected from an unambiguous date in the file, such as
+    /// 25/5/2026; otherwise an error].
     #[arg(long, value_parser = PossibleValuesParser::new(Order::NAMES).try_map(|name| name.parse::<Order>()))]
     dates: Option<Order>,
     /// Sheet of a workbook [default: the first visible sheet].
     #[arg(long, value_name = "NAME")]
     sheet: Option<String>,
-    /// File for the report of invalid rows, as CSV if its name ends in `.csv` [default: FILE.report.ndjson]. It can replace only an earlier
-    /// report. It is written only if a row is invalid, or if --absent finds absent affiliates.
+    /// File for the report of invalid rows, as CSV if its name ends in `.csv` [default: FILE.report.ndjson]. The report can replace only an earlier
+    /// report. The command writes it only if a row is invalid or --absent finds absent affiliates.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Print the result as one line of JSON on standard output.
     #[arg(long)]
     json: bool,
-    /// Company of the records.
+    /// Company to import the records into.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
     #[command(flatten, next_help_heading = "Service")]
@@ -158,13 +156,13 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
         What::Cases(common) => (RecordKind::Cases, common),
     };
     let mut signals = Signals::listen()?;
-    // Report errors of the files before a database is started. A large file takes a while.
+    // Report file errors before starting a database. Reading a large file takes a while, so use a blocking thread.
     let (file, encoding, format, report) = (args.file.clone(), args.encoding, args.format, args.report.clone());
     let opened = spawn_blocking(move || {
         let source = Source::open(&file, encoding).map_err(InvalidSetting::unreadable(&file))?;
         let report = Report::check(report, &file)?;
         let format = source.format(&file, format).and_then(|format| {
-            // Otherwise, a truncated file would be noticed only after most of it is imported.
+            // Detect a truncated file before importing most of it.
             if format == InputFormat::Json { batches::check_end(&source).map(|()| format) } else { Ok(format) }
         });
         Ok((source, format.map_err(InvalidSetting::unreadable(&file))?, report))
@@ -178,13 +176,13 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
         What::Cases(_) => records::batches(&source, format, args.options()).map(Rows::Cases),
     };
     let rows = rows.map_err(InvalidSetting::unreadable(&args.file))?;
-    // Only the service can compare a roster.
+    // A sync needs the service even for a dry run.
     let service = if args.dry_run && !matches!(rows, Rows::Affiliates(_, AffiliateArgs { sync: true, .. })) {
         None
     } else {
         Some(signals.or(Box::pin(Service::open(&args.service, args.company, kind.scope()))).await?)
     };
-    // Sends rows until a signal, or checks them without a service. Then reports the result.
+    // Send rows until a signal arrives, or check them without a service. Then report the result.
     let imported = Box::pin(async {
         let output = signals.or(report.create()).await?;
         let mut recorder = Recorder::new(kind, &source, output);
@@ -197,7 +195,7 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
                 Rows::Urls(rows) => records::send(rows, service, &mut recorder).await,
                 Rows::Cases(rows) => records::send(rows, service, &mut recorder).await,
                 Rows::Affiliates(mut rows, affiliates) => {
-                    let service = service.context("a sync needs the service")?;
+                    let service = service.context("a sync requires the service")?;
                     let absent = Absent::new(affiliates.absent.as_deref(), affiliates.max_absent);
                     if absent.status.is_some() && !args.dry_run {
                         sync::check_absent(rows, &absent, service).await?;
@@ -212,14 +210,14 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
     });
     let imported = imported.await;
     let Some(service) = service else { return imported };
-    // A signal also ends this, and the database stops.
+    // A signal also interrupts the close and stops the database.
     let closed = signals.or(Box::pin(service.close())).await;
     imported.and_then(|code| closed.map(|()| code))
 }
 
 impl AffiliateArgs {
     fn read(&self, source: &Source, format: InputFormat, args: &CommonArgs) -> anyhow::Result<Batches<AffiliateRow>> {
-        // Only a new affiliate needs a name.
+        // A sync needs names only for new affiliates.
         let required = if self.sync { &[sync::IDENTIFIER] } else { AffiliateRow::REQUIRED };
         if format.is_table() {
             let table = Table::<AffiliateRow>::open(source.file()?, Options { required, ..args.options() });
@@ -234,7 +232,7 @@ impl AffiliateArgs {
 }
 
 impl CommonArgs {
-    /// Returns how tables are read.
+    /// Returns the options for reading tables.
     fn options(&self) -> Options {
         Options {
             dates: self.dates,
@@ -249,7 +247,7 @@ impl CommonArgs {
     }
 }
 
-/// Parses one `--map HEADING=field` into the heading and the field.
+/// Parses a `--map HEADING=field` value into the heading and the field.
 fn pair(text: &str) -> Result<(String, String), &'static str> {
     match text.rsplit_once('=') {
         Some((heading, field)) if !heading.is_empty() => Ok((heading.trim().to_owned(), field.trim().to_owned())),

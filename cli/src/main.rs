@@ -21,7 +21,7 @@ use clap::CommandFactory as _;
 
 use crate::{commands::Cli, program::InvalidSetting};
 
-/// Requests allocate often, on many threads; the system's allocator serves one thread at a time.
+/// Requests allocate often, on many threads. The system allocator serves one thread at a time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -37,8 +37,8 @@ fn main() -> ExitCode {
     result.unwrap_or_else(|error| program::report_failure(&error))
 }
 
-/// Fails if the environment names a configuration file, which earlier versions had. Without its settings, the service would start
-/// with a database of its own.
+/// Fails if the environment names a configuration file, as in earlier versions. Without the file's settings, the service would
+/// start with its own database.
 fn refuse_configuration_file() -> Result<(), InvalidSetting> {
     let advice = "configuration files are not supported: set the values as flags or variables, and unset this variable";
     match std::env::var_os("COMPLIANCE_CONFIG") {

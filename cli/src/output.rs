@@ -1,4 +1,4 @@
-//! Records in a file, as CSV or NDJSON. A file appears under its name when it is complete.
+//! Writes records to a file as CSV or NDJSON. The file appears under its name when it is complete.
 
 use std::{
     fs,
@@ -18,14 +18,14 @@ use tokio::{
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
-    /// Comma-separated columns below a header row. A list is one cell of JSON.
+    /// Comma-separated columns below a header row. Each list is one cell of JSON.
     Csv,
     /// One JSON object per line.
     Ndjson,
 }
 
 impl OutputFormat {
-    /// Returns the format by the name of a file.
+    /// Returns the format for a file name.
     pub(crate) fn of(path: &Path) -> Self {
         if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv")) { Self::Csv } else { Self::Ndjson }
     }
@@ -33,10 +33,10 @@ impl OutputFormat {
 
 /// Prints the result of a command on standard output.
 pub(crate) fn print(line: &str) -> anyhow::Result<()> {
-    writeln!(stdout(), "{line}").context("the result cannot be printed")
+    writeln!(stdout(), "{line}").context("cannot print the result")
 }
 
-/// Whether a path is a device or a pipe. These are written to directly; a file cannot replace them.
+/// Returns whether a path is a device or a pipe. The command writes directly to these, and never replaces them with a file.
 pub(crate) fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
@@ -48,7 +48,7 @@ struct Unfinished {
 }
 
 impl Unfinished {
-    /// Renames the file to its target. A file or a link of this name is replaced.
+    /// Renames the file to its target, and replaces an existing file or link.
     fn complete(self) -> anyhow::Result<()> {
         fs::rename(&self.path, &self.target).with_context(|| format!("cannot write {}", self.target.display()))
     }
@@ -56,31 +56,31 @@ impl Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // A complete file has another name by now.
+        // A completed file was renamed, so this fails.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// How records are written.
+/// Format of the written records.
 pub(crate) struct Form {
     pub(crate) format: OutputFormat,
     pub(crate) escape: Escape,
-    /// The columns of CSV.
+    /// CSV columns.
     pub(crate) columns: Vec<&'static str>,
 }
 
-/// Writes records. A pipe may block for any time, and signals still end the command: other threads do the writing.
+/// Writes records. A pipe can block indefinitely, so writes run on other threads and signals can still stop the command.
 pub(crate) struct Output {
     file: File,
     form: Form,
     unfinished: Option<Unfinished>,
     is_empty: bool,
-    /// The context of errors.
+    /// Context of write errors.
     failure: String,
 }
 
 impl Output {
-    /// Opens a device or pipe, or creates a file next to `target`. If `target` exists, the new file has its mode.
+    /// Opens a device or pipe, or creates a file next to `target`. The new file gets the mode of an existing `target`.
     pub(crate) async fn create(target: PathBuf, is_device: bool, form: Form, failure: String) -> anyhow::Result<Self> {
         let refused = || format!("cannot write {}", target.display());
         let mut options = OpenOptions::new();
@@ -91,18 +91,18 @@ impl Output {
         }
         let path = target.with_added_extension(format!("{:08x}.unfinished", rand::random::<u32>()));
         let mode = fs::symlink_metadata(&target).map_or(0o666, |there| there.mode() & 0o666);
-        // `create_new` never opens an existing file or follows a link.
+        // `create_new` never opens an existing file and never follows a link.
         let file = options.create_new(true).mode(mode).open(&path).await.with_context(refused)?;
         Ok(Self { file, form, unfinished: Some(Unfinished { path, target }), is_empty: true, failure })
     }
 
-    /// Writes to standard output.
+    /// Creates an output that writes to standard output.
     pub(crate) fn to_stdout(form: Form, failure: String) -> io::Result<Self> {
         let file = fs::File::from(stdout().as_fd().try_clone_to_owned()?);
         Ok(Self { file: file.into(), form, unfinished: None, is_empty: true, failure })
     }
 
-    /// Writes records. The first call also writes the columns of CSV.
+    /// Writes records. The first call also writes the CSV header.
     pub(crate) async fn write(&mut self, records: &[impl Serialize]) -> anyhow::Result<()> {
         let bytes = match self.form.format {
             OutputFormat::Csv => self.form.csv(records, self.is_empty),
@@ -113,8 +113,8 @@ impl Output {
         self.file.write_all(&bytes).await.with_context(|| self.failure.clone())
     }
 
-    /// Waits until everything is written, and renames the file to its target. Returns whether [`Output::write`] was called. Without a
-    /// call, it creates no file.
+    /// Waits for pending writes and renames the file to its target. Returns whether [`Output::write`] was called. Without
+    /// such a call, no file remains.
     pub(crate) async fn finish(mut self) -> anyhow::Result<bool> {
         self.file.flush().await.with_context(|| self.failure.clone())?;
         if !self.is_empty {
@@ -124,12 +124,12 @@ impl Output {
     }
 }
 
-/// A byte order mark. Without it, Excel reads UTF-8 in the encoding of its system.
+/// Byte order mark. Without the mark, Excel reads UTF-8 in the system's encoding.
 pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Form {
     fn csv(&self, records: &[impl Serialize], is_start: bool) -> anyhow::Result<Vec<u8>> {
-        // Programs read without escapes, and would read the mark as a part of the first name.
+        // Programs read unescaped CSV, and would treat the mark as part of the first column name.
         let mark = if is_start && self.escape == Escape::Formulas { MARK } else { b"" };
         let mut writer = csv::Writer::from_writer(mark.to_vec());
         if is_start {
@@ -138,7 +138,7 @@ impl Form {
         for record in records {
             let record = serde_json::to_value(record)?;
             for column in &self.columns {
-                // A case has its fields in an object of its own, next to its request ID and incidents.
+                // A case's fields are in a nested object, next to its request ID and incidents.
                 let value = record.get(column).or_else(|| record.get("case")?.get(column));
                 writer.write_field(self.escape.of_json(value).as_bytes())?;
             }

@@ -1,6 +1,6 @@
-//! What the process of every command needs: settings, logging, signals, keys, ports and shutdown.
+//! Shared parts of all commands: settings, logging, signals, keys, ports and shutdown.
 //!
-//! Most settings are a flag and an environment variable ([`parse`]).
+//! Most settings have a flag and an environment variable ([`parse`]).
 
 mod configuration;
 mod database_args;

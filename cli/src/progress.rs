@@ -1,4 +1,4 @@
-//! Progress of a long command on standard error: a bar on a terminal, otherwise a line every few seconds.
+//! Shows the progress of a long command on standard error: a bar on a terminal, otherwise a line every few seconds.
 
 use std::{
     io::{Write as _, stderr},
@@ -11,20 +11,20 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// Interval between progress lines without a terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
-/// The progress of one command, which has one phase at a time. Clones share the progress.
+/// Progress of a command, one phase at a time. Clones share the progress.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress(Arc<Mutex<Option<Phase>>>);
 
 #[derive(Debug)]
 struct Phase {
-    /// Hidden without a terminal.
+    /// Progress bar, hidden without a terminal.
     bar: ProgressBar,
     records: u64,
     printed: Instant,
 }
 
 impl Progress {
-    /// Starts the progress of reading a file of `bytes` bytes. With `None`, it counts records whose number is unknown.
+    /// Starts the progress of reading a file of `bytes` bytes. With `None`, counts records without a known total.
     pub(crate) fn start(name: &'static str, bytes: Option<u64>) -> Self {
         let progress = Self::default();
         let template = match bytes {
@@ -38,7 +38,7 @@ impl Progress {
     fn begin(&self, name: &'static str, total: u64, template: &str) {
         self.end();
         let bar = ProgressBar::new(total).with_message(name);
-        // The templates are constants.
+        // The templates are constants, so parsing them does not fail.
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
@@ -53,7 +53,7 @@ impl Progress {
         });
     }
 
-    /// Sets how many bytes of the file and how many records are processed.
+    /// Sets the number of processed bytes and records.
     pub(crate) fn reach(&self, bytes: u64, records: u64) {
         self.update(|phase| {
             phase.bar.set_position(bytes);
@@ -79,7 +79,7 @@ impl Progress {
         }
     }
 
-    // A panic elsewhere does not matter: the phase is only displayed.
+    // A poisoned lock is harmless, because the phase is only for display.
     fn phase(&self) -> MutexGuard<'_, Option<Phase>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -103,7 +103,7 @@ impl Phase {
         let (done, total) = (self.bar.position(), self.bar.length().unwrap_or(0));
         let percent = (done * 100).checked_div(total).map(|percent| format!(" ({percent} %)")).unwrap_or_default();
         let (name, seconds) = (self.bar.message(), self.bar.elapsed().as_secs_f64());
-        // Standard error may be closed.
+        // Ignore a closed standard error.
         let _ = writeln!(stderr(), "{name}: {}{percent} after {seconds:.1} s", self.records);
     }
 }

@@ -1,4 +1,4 @@
-//! The secret in the data folder that signs tokens.
+//! The token signing secret in the data folder.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -14,12 +14,12 @@ use rand::{TryRng as _, rngs::SysRng};
 
 use crate::data_dir::DataDirArgs;
 
-/// The file of the secret in the data folder. Its text can be the `COMPLIANCE_JWT_SECRET` of another service.
+/// Name of the secret file in the data folder. Another service can use its content as `COMPLIANCE_JWT_SECRET`.
 const FILE: &str = "jwt-secret";
-/// Maximum size of the file, in bytes.
+/// Maximum size of the secret file, in bytes.
 const MAX_BYTES: u64 = 4096;
 
-/// Returns the given secret, or the secret in the data folder. A missing secret is created if `init` is set.
+/// Returns the given secret, or the secret in the data folder. Creates a missing secret if `init` is set.
 pub(crate) fn find(signing: &SigningArgs, data_dir: &DataDirArgs, init: bool) -> anyhow::Result<Secret> {
     if let Some(given) = signing.secret()? {
         return Ok(given);
@@ -30,41 +30,41 @@ pub(crate) fn find(signing: &SigningArgs, data_dir: &DataDirArgs, init: bool) ->
     }
     stored(&folder)?.with_context(|| {
         format!(
-            "there is no secret to sign tokens with in the data folder {}: name another folder with --data-dir, give the \
-             secret with COMPLIANCE_JWT_SECRET, or start `compliance serve` first; --init creates one",
+            "there is no signing secret in the data folder {}: choose another folder with --data-dir, set \
+             COMPLIANCE_JWT_SECRET, or start `compliance serve` first; --init creates a secret",
             folder.display()
         )
     })
 }
 
-/// Returns the secret in the data folder, and creates a missing one.
+/// Returns the secret in the data folder, and creates a missing secret.
 pub(crate) fn load_or_create(data_dir: &Path) -> anyhow::Result<Secret> {
     if let Some(secret) = stored(data_dir)? {
         return Ok(secret);
     }
     let path = data_dir.join(FILE);
-    create(data_dir, &path).with_context(|| format!("cannot create the secret {}", path.display()))?;
-    // Another process may have created the file first.
-    stored(data_dir)?.with_context(|| format!("the secret {} was removed while it was created", path.display()))
+    create(data_dir, &path).with_context(|| format!("cannot create the secret file {}", path.display()))?;
+    // Another process may have created the file first, so read it back.
+    stored(data_dir)?.with_context(|| format!("the secret file {} was removed during its creation", path.display()))
 }
 
-/// Returns the secret in the data folder, if there is one.
+/// Returns the secret in the data folder, if it exists.
 pub(crate) fn stored(data_dir: &Path) -> anyhow::Result<Option<Secret>> {
     let path = data_dir.join(FILE);
     let shown = path.display();
-    let unreadable = || format!("cannot read the secret {shown}");
+    let unreadable = || format!("cannot read the secret file {shown}");
     let file = match File::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other.with_context(unreadable)?,
     };
     let meta = file.metadata().with_context(unreadable)?;
     if !meta.is_file() {
-        bail!("{shown} is not a file, but the secret that signs tokens must be stored there");
+        bail!("{shown} is not a regular file: remove it, because the signing secret is stored there");
     }
     if meta.mode() & 0o077 != 0 {
         bail!(
-            "other users can read the secret {shown} (mode {:04o}) and may have signed tokens with it: remove the file, and \
-             the next start creates a new secret; or, if nobody has read it, run `chmod 600 {shown}`",
+            "other users can read the secret file {shown} (mode {:04o}) and may have signed tokens with it: remove the \
+             file, and the next start creates a new secret; or, if nobody has read it, run `chmod 600 {shown}`",
             meta.mode() & 0o7777
         );
     }
@@ -73,23 +73,23 @@ pub(crate) fn stored(data_dir: &Path) -> anyhow::Result<Option<Secret>> {
     Secret::new(text.trim()).map(Some).with_context(|| format!("the secret {shown} cannot be used"))
 }
 
-/// Creates the file with its content in one step, unless it exists.
+/// Creates the file with its content in one step, unless the file exists.
 fn create(data_dir: &Path, path: &Path) -> io::Result<()> {
     create_folder(data_dir)?;
     let digits = (0..4).map(|_| Ok(format!("{:016x}", SysRng.try_next_u64().map_err(io::Error::other)?)));
     let text = digits.collect::<io::Result<String>>()?;
     let new = data_dir.join(format!("{FILE}.new-{:016x}", rand::random::<u64>()));
-    // A rename would replace the file of another process; a link does not.
+    // A rename would replace a file from another process. A hard link does not.
     let linked = write_new(&new, &text).and_then(|()| fs::hard_link(&new, path));
     let _ = fs::remove_file(&new);
     if let Err(error) = linked {
         return if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) };
     }
-    // The content is already on disk; this writes the name.
+    // The content is already on disk. Syncing the folder persists the file name.
     let _ = File::open(data_dir).and_then(|dir| dir.sync_all());
     tracing::info!(
         file = %path.display(),
-        "created a secret that signs tokens: only services with this secret accept the tokens"
+        "created a secret for signing tokens: only services with this secret accept them"
     );
     Ok(())
 }
@@ -100,7 +100,7 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Creates the data folder, which only its owner can access. Missing parents have the default mode.
+/// Creates the data folder, accessible only to its owner. Missing parents get the default mode.
 fn create_folder(dir: &Path) -> io::Result<()> {
     if let Some(parent) = dir.parent() {
         fs::create_dir_all(parent)?;
@@ -130,13 +130,13 @@ mod tests {
         }
     }
 
-    /// Returns a token to compare: secrets cannot be compared or printed.
+    /// Returns a token for comparison, because secrets cannot be compared or printed.
     fn token(secret: &Secret) -> String {
         issue(secret, &Claims::new(1, 0, 1)).unwrap()
     }
 
     #[test]
-    fn generated_secrets_are_private_and_kept() {
+    fn generated_secret_is_private_and_reused() {
         let folder = Folder::new();
         let first = load_or_create(&folder.0).unwrap();
         let second = load_or_create(&folder.0).unwrap();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn concurrent_processes_get_the_same_secret() {
+    fn concurrent_starts_share_one_secret() {
         let folder = Folder::new();
         let tokens: Vec<String> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..16).map(|_| scope.spawn(|| token(&load_or_create(&folder.0).unwrap()))).collect();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_others_can_read_is_refused() {
+    fn secret_readable_by_others_is_rejected() {
         let folder = Folder::new();
         load_or_create(&folder.0).unwrap();
         fs::set_permissions(folder.0.join(FILE), fs::Permissions::from_mode(0o640)).unwrap();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_too_short_is_refused() {
+    fn short_secret_is_rejected() {
         let folder = Folder::new();
         create_folder(&folder.0).unwrap();
         write_new(&folder.0.join(FILE), "short").unwrap();

@@ -1,4 +1,4 @@
-//! The service as a client sees it: a running core, or a core in this process on the database.
+//! Connects to the service as a client: to a running core, or to a core in this process.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,18 +26,18 @@ use crate::{
     secret,
 };
 
-/// Lifetime of a command's token, in seconds: longer than any command runs.
+/// Lifetime of a command's token, in seconds. No command runs longer.
 const TOKEN_SECONDS: i64 = 7 * 86_400;
-/// Connections of a core in this process. A command makes one call at a time.
+/// Database connections of a core in this process. A command makes one call at a time.
 const CONNECTIONS: u32 = 4;
-/// Attempts of a call, and the bounds of the wait between them.
+/// Maximum attempts per call, and the bounds of the backoff between them.
 const ATTEMPTS: u32 = 8;
 const SHORTEST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RecordKind {
-    /// Affiliates, with the field names of the write form.
+    /// Affiliates, with the field names of requests.
     Affiliates,
     /// URLs with their infractions.
     Urls,
@@ -46,7 +46,7 @@ pub(crate) enum RecordKind {
 }
 
 impl RecordKind {
-    /// Returns the name for progress messages.
+    /// Returns the name to show in progress messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Affiliates => "affiliates",
@@ -55,7 +55,7 @@ impl RecordKind {
         }
     }
 
-    /// Returns the columns of an export. Cases have the fields of the case between their request ID and incidents.
+    /// Returns the columns of an export. Case fields are between the request ID and the incidents.
     pub(crate) fn columns(self) -> Vec<&'static str> {
         match self {
             Self::Affiliates => AffiliateInput::names(),
@@ -68,25 +68,25 @@ impl RecordKind {
         }
     }
 
-    /// Returns the scope that a token needs for these records.
+    /// Returns the token scope that these records require.
     pub(crate) fn scope(self) -> Option<&'static str> {
         (self != Self::Affiliates).then_some(SCOPE_MONITOR)
     }
 }
 
-/// How the service is reached.
+/// How to reach the service.
 #[derive(Args, Debug)]
 pub(crate) struct ServiceArgs {
-    /// Address of a running core: `http://host:port` or `https://host:port`. Without it, this process runs a core on the database;
-    /// another service may use the same database.
+    /// Address of a running core: `http://host:port` or `https://host:port`. Without an address, the command runs its own core on the database, even
+    /// while a service uses the database.
     #[arg(long, env = "COMPLIANCE_CORE_URL", hide_env_values = true, value_name = "URL")]
     core_url: Option<PrivateUrl>,
-    /// Bearer token for the core at --core-url. Without it, the command signs a token with the secret.
+    /// Bearer token for the core at --core-url. Without a token, the command signs one with the secret.
     #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     token: Option<Hidden>,
     #[command(flatten)]
     core_tls: CoreTlsArgs,
-    // Otherwise the heading of `core_tls` continues.
+    // Without this, the heading of `core_tls` would continue.
     #[command(flatten, next_help_heading = "Service")]
     signing: SigningArgs,
     #[command(flatten)]
@@ -98,16 +98,16 @@ pub(crate) struct ServiceArgs {
 
 pub(crate) struct Service {
     channel: Channel,
-    /// What runs in this process.
+    /// The core and database in this process; `None` for a remote core.
     own: Option<(Core, Database, DatabaseServer)>,
 }
 
-/// The service in this process or across a network. It sends the token with every call. The generated local clients do not offer
-/// request streams, which `MonitoringService` has.
+/// Channel to a local or remote core, which sends the token with every call. The generated local clients do not support the request
+/// streams of `MonitoringService`.
 type Channel = BoxCloneSyncService<http::Request<Body>, http::Response<Body>, BoxError>;
 
 impl Service {
-    /// Connects to the service or starts it, with a token for a company and, if one is needed, a scope.
+    /// Connects to the service or starts it, with a token for a company and an optional scope.
     pub(crate) async fn open(args: &ServiceArgs, company: i64, scope: Option<&str>) -> anyhow::Result<Self> {
         let claims = Claims { scope: scope.map(str::to_owned), ..Claims::new(company, unix_now()?, TOKEN_SECONDS) };
         let Some(url) = args.core_url.as_ref().map(PrivateUrl::reveal).filter(|url| !url.is_empty()) else {
@@ -124,7 +124,7 @@ impl Service {
         Ok(Self { channel: with_token(channel, &token)?, own: None })
     }
 
-    /// Starts a core in this process. Its token is signed with a random secret: access to the database already allows everything.
+    /// Starts a core in this process. A random secret signs its token, because access to the database already allows everything.
     async fn start(args: &ServiceArgs, claims: &Claims) -> anyhow::Result<Self> {
         let secret = Secret::new(rand::random::<[u8; 32]>())?;
         let token = issue(&secret, claims)?;
@@ -132,7 +132,7 @@ impl Service {
         let verifier = Arc::new(Verifier::new(keys, None).await?);
         let server = DatabaseServer::find(&args.database, args.init).await?;
         let database = server.connect(CONNECTIONS, None).await?;
-        // Only the database limits a command.
+        // Commands have no rate limit, and their timeouts are long.
         let settings = CoreSettings {
             rate_limit: RateLimit::Off,
             call_timeout: Duration::from_hours(1),
@@ -143,7 +143,7 @@ impl Service {
             Ok(core) => Ok(Self { channel: with_token(core.service(), &token)?, own: Some((core, database, server)) }),
             Err(error) => {
                 server.close(&database.pool).await?;
-                Err(error).context("the service cannot be set up")
+                Err(error).context("cannot set up the service")
             }
         }
     }
@@ -167,7 +167,7 @@ impl Service {
     }
 }
 
-/// Adds a token to every request.
+/// Adds the token to every request.
 fn with_token<S>(service: S, token: &str) -> anyhow::Result<Channel>
 where
     S: TowerService<http::Request<Body>, Response = http::Response<Body>, Error: Into<BoxError>, Future: Send>,
@@ -183,12 +183,12 @@ where
     Ok(BoxCloneSyncService::new(service))
 }
 
-/// Failed attempts of a call, or of a stream without progress.
+/// Counts failed attempts of a call, or of a stream without progress.
 #[derive(Default)]
 pub(crate) struct Retries(u32);
 
 impl Retries {
-    /// Waits before the next attempt. Fails if a retry cannot help or this was the last attempt.
+    /// Waits before the next attempt. Fails after the last attempt, or if a retry cannot help.
     pub(crate) async fn wait(&mut self, error: Error) -> anyhow::Result<()> {
         let temporary = matches!(
             error.reason,
@@ -199,13 +199,13 @@ impl Retries {
         if self.0 >= ATTEMPTS || !temporary {
             return Err(refused(&error));
         }
-        tracing::debug!(error = error.message, "the call is retried");
+        tracing::debug!(error = error.message, "retrying a call");
         tokio::time::sleep(wait).await;
         Ok(())
     }
 }
 
-/// Makes an idempotent call, with retries. It retries while the service is temporarily unavailable or asks to wait.
+/// Makes an idempotent call. Retries while the service is temporarily unavailable or limits the rate.
 pub(crate) async fn patiently<T>(call: impl AsyncFn() -> Result<Response<T>, Status>) -> anyhow::Result<T> {
     let mut retries = Retries::default();
     loop {
@@ -216,13 +216,13 @@ pub(crate) async fn patiently<T>(call: impl AsyncFn() -> Result<Response<T>, Sta
     }
 }
 
-/// Explains an error of the service to the user of a command.
+/// Returns an error from the service with advice for the user of a command.
 pub(crate) fn refused(error: &Error) -> anyhow::Error {
     let message = &error.message;
     match error.reason {
         Reason::TokenMissing | Reason::TokenInvalid | Reason::TokenExpired => anyhow!(
-            "the service does not accept the token ({message}): set its secret with --jwt-secret, or a token with --token"
+            "the service rejected the token ({message}): set the service's secret with --jwt-secret, or another --token"
         ),
-        _ => anyhow!("the service reports an error: {message}"),
+        _ => anyhow!("the service returned an error: {message}"),
     }
 }

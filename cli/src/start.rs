@@ -1,4 +1,4 @@
-//! Startup of a service: it waits for its dependencies, while its ports report that it is not ready.
+//! Startup of a service. While the service waits for its dependencies, its ports report that it is not ready.
 
 use std::{io, pin::Pin, time::Duration};
 
@@ -15,22 +15,22 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::program::{Port, describe};
 
-/// The first and the longest pause between two attempts.
+/// Initial and maximum pause between two attempts.
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(5)];
-/// How often the same reason is logged.
+/// Interval between log lines with the same reason.
 const LOG_INTERVAL: Duration = Duration::from_secs(30);
 
-/// How long a program waits for its dependencies at start.
+/// How long a program waits for its dependencies at startup.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StartArgs {
-    /// Maximum wait at start for a database or a key set that cannot be reached yet, or a schema that is not migrated yet. Until
-    /// then, the service responds 503. With 0, it does not wait.
+    /// Maximum time to wait at startup until the database and the key set can be reached and the schema is migrated. While it waits, the service
+    /// responds with 503. With 0, the service does not wait.
     #[arg(long, env = "COMPLIANCE_START_TIMEOUT", default_value = "5m", value_name = "TIME",
           value_parser = duration(Duration::ZERO..=Duration::from_hours(24)))]
     start_timeout: Duration,
 }
 
-/// The limits of ports while the service waits: a few connections for health checks, which end soon.
+/// Returns port limits for a waiting service: enough for a few short health checks.
 fn unready_limits() -> ConnectionLimits {
     let short = Duration::from_secs(5);
     ConnectionLimits {
@@ -42,10 +42,10 @@ fn unready_limits() -> ConnectionLimits {
     }
 }
 
-/// Serves a port until the service is ready.
+/// Function that serves a port until the service is ready.
 type Unready = fn(Listener) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
-/// A port of the service: closed at first, and open when the service waits.
+/// A port of the service, which starts to respond when the service waits.
 pub(crate) struct ServicePort {
     port: Port,
     tls: Option<ServerTls>,
@@ -76,25 +76,25 @@ impl ServicePort {
         Ok(Self { port, tls, unready, unready_server: None })
     }
 
-    /// Starts reporting that the service is not ready.
+    /// Starts responding that the service is not ready.
     fn open(&mut self) -> anyhow::Result<()> {
         if self.unready_server.is_none() {
             let listener = Listener { tcp: self.port.listen()?, tls: self.tls.clone() };
-            #[allow(clippy::disallowed_methods, reason = "it ends when the service is ready")]
+            #[allow(clippy::disallowed_methods, reason = "the task ends when the service is ready")]
             let serving = tokio::spawn((self.unready)(listener));
             self.unready_server = Some(AbortOnDropHandle::new(serving));
         }
         Ok(())
     }
 
-    /// Opens the port for the service.
+    /// Stops the responses of a waiting service, and opens the port.
     pub(crate) fn listen(self) -> anyhow::Result<Listener> {
         drop(self.unready_server);
         Ok(Listener { tcp: self.port.listen()?, tls: self.tls })
     }
 }
 
-/// Repeats an attempt until it succeeds, fails permanently, or the time is up. The first failure opens the ports.
+/// Retries until the attempt succeeds, fails permanently, or times out. The first failure opens the ports.
 pub(crate) async fn wait_for<T>(
     args: &StartArgs,
     ports: &mut [ServicePort],
@@ -122,7 +122,7 @@ pub(crate) async fn wait_for<T>(
     }
 }
 
-/// Whether a retry may succeed.
+/// Returns whether a retry may succeed.
 fn may_pass(error: &anyhow::Error) -> bool {
     let key = error.chain().find_map(|cause| cause.downcast_ref::<KeyError>());
     let database = error.chain().find_map(|cause| cause.downcast_ref::<DatabaseError>());

@@ -1,4 +1,4 @@
-//! The settings in `docs/configuration.md` are those of the command line.
+//! Compares the settings in `docs/configuration.md` with the command line.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -6,13 +6,13 @@ use clap::{Arg, Command, CommandFactory as _};
 
 use crate::commands::Cli;
 
-/// Set to rewrite the page instead of comparing with it: `tools/scripts/write-reference`.
+/// Variable that rewrites the page instead of comparing it. Set by `tools/scripts/write-reference`.
 const WRITE: &str = "COMPLIANCE_WRITE_REFERENCE";
 const BEGIN: &str = "<!-- generated: settings -->\n";
 const END: &str = "<!-- end -->";
 
 #[test]
-fn committed_page_has_every_setting() {
+fn configuration_page_matches_command_line() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
     let committed = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = committed.split_once(BEGIN).unwrap();
@@ -23,7 +23,7 @@ fn committed_page_has_every_setting() {
     }
     assert!(
         committed == expected,
-        "docs/configuration.md differs from the command line; tools/scripts/write-reference rewrites it"
+        "docs/configuration.md differs from the command line: run tools/scripts/write-reference"
     );
 }
 
@@ -32,7 +32,7 @@ fn settings() -> String {
     let mut sections = vec![("Every command".to_owned(), "Flags of all commands.".to_owned(), &program)];
     program.get_subcommands().for_each(|command| add("compliance", command, &mut sections));
     let mut text = String::new();
-    // Rows of the tables, each with the title of its section. A row that another section has in the same words is only named.
+    // Table rows, each with the title of its section. A section only names rows that already appear in another section.
     let mut rows: Vec<(String, String)> = Vec::new();
     for (title, about, command) in sections {
         let _ = write!(text, "\n## {title}\n\n{}\n", sentence(&about));
@@ -64,7 +64,7 @@ fn settings() -> String {
     text
 }
 
-/// Adds a command and its subcommands: the title of each section, what it is about, and the command.
+/// Adds a section for a command and each of its subcommands: title, description and command.
 fn add<'c>(parent: &str, command: &'c Command, sections: &mut Vec<(String, String, &'c Command)>) {
     let name = format!("{parent} {}", command.get_name());
     let about = command.get_long_about().or(command.get_about()).unwrap().to_string();
@@ -93,7 +93,7 @@ fn row(argument: &Arg) -> String {
     format!("| {} | {variable} | {default} | {value} | {meaning} |", name(argument))
 }
 
-/// The flag, or the name of a value that has none.
+/// Returns the flag, or the value name of a positional argument.
 fn name(argument: &Arg) -> String {
     match (argument.get_long(), argument.get_value_names()) {
         (Some(long), _) => format!("`--{long}`"),
@@ -101,7 +101,7 @@ fn name(argument: &Arg) -> String {
     }
 }
 
-/// The text with the full stop that the command line leaves out.
+/// Returns the text with the final period that clap omits.
 fn sentence(text: &str) -> String {
     let text = text.trim();
     if text.ends_with(['.', ']', ':']) { text.to_owned() } else { format!("{text}.") }

@@ -1,6 +1,6 @@
-//! Which build this is.
+//! Version and commit of this build.
 
-/// The commit that the program was built from, shortened; empty if it was not built from a checkout.
+/// Abbreviated commit of this build; empty if the commit is unknown.
 pub(crate) const COMMIT: &str = env!("COMPLIANCE_COMMIT");
-/// The version, and the commit if it is known.
+/// Version, with the commit if it is known.
 pub(crate) const VERSION: &str = env!("COMPLIANCE_VERSION");

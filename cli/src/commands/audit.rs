@@ -1,4 +1,4 @@
-//! `compliance audit`: verifies the record of changes.
+//! `compliance audit` verifies the record of changes.
 
 use std::{
     fs,
@@ -18,10 +18,10 @@ use crate::{
     output::print,
 };
 
-/// The exit status if the record was altered.
+/// Exit status for an altered record.
 const BROKEN: u8 = 3;
 
-/// Verify the record of changes, or print where it ends. Each row has a hash of its content and of the previous row.
+/// Verify the record of changes, or print its current end. Each row has a hash of its content and of the previous row.
 #[derive(Args, Debug)]
 pub(crate) struct AuditArgs {
     #[command(subcommand)]
@@ -30,20 +30,20 @@ pub(crate) struct AuditArgs {
 
 #[derive(Debug, Subcommand)]
 enum AuditCommand {
-    /// Verify that no change was altered, removed or reordered in the database. If it finds such a change, the command names the first
-    /// one, and exits with status 3.
+    /// Verify that no change was altered, removed or reordered in the database. Otherwise, the command reports the first such
+    /// change and exits with status 3.
     #[command(after_help = "Examples:
   compliance audit verify
   compliance audit verify --company 7 --checkpoint checkpoint.json")]
     Verify {
         #[command(flatten)]
         record: RecordArgs,
-        /// File with checkpoints. Each must be a part of its company's record.
+        /// File with checkpoints. Each checkpoint must match its company's record.
         #[arg(long, value_name = "FILE")]
         checkpoint: Option<PathBuf>,
     },
-    /// Print the last position of a company's record and its hash, as one line of JSON. Keep the line in a place that users with
-    /// write access to the database cannot change.
+    /// Print the last position of a company's record and its hash, as one line of JSON. Keep this line where users with write access to
+    /// the database cannot change it.
     #[command(after_help = "Example, with a signature:
   compliance audit checkpoint > checkpoint.json
   openssl pkeyutl -sign -rawin -inkey key.pem -in checkpoint.json -out checkpoint.sig")]
@@ -119,7 +119,7 @@ async fn checkpoint(company: Option<i64>, connection: &mut PgConnection) -> anyh
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns one company, or all companies with a record, by ID.
+/// Returns the given company, or all companies with a record, by ID.
 async fn companies(company: Option<i64>, connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::Error> {
     match company {
         Some(company) => Ok(vec![company]),
@@ -127,8 +127,8 @@ async fn companies(company: Option<i64>, connection: &mut PgConnection) -> Resul
     }
 }
 
-/// Reads the checkpoints of a file, one a line. Returns all, or the checkpoints of one company. Fails without a checkpoint,
-/// which would prove nothing.
+/// Reads checkpoints from a file, one per line. Returns all checkpoints, or those of one company. Fails if there are none, because
+/// an empty file proves nothing.
 fn read(path: &Path, company: Option<i64>) -> anyhow::Result<Vec<Checkpoint>> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let line = |(number, line): (usize, &str)| {
@@ -145,7 +145,7 @@ fn read(path: &Path, company: Option<i64>) -> anyhow::Result<Vec<Checkpoint>> {
     }
 }
 
-/// What retention has kept of the verified records, and what it has dropped.
+/// Changes that retention kept and dropped in the verified records.
 #[derive(Default)]
 struct Retention {
     changes: i64,
@@ -159,7 +159,7 @@ impl Retention {
             self.changes += changes;
             self.since = [self.since, since].into_iter().flatten().min();
         }
-        // Drops of the same month at the same time are added up.
+        // Add up drops of the same month at the same time.
         for drop in drops {
             match self.drops.iter_mut().find(|other| (&other.part, other.dropped_at) == (&drop.part, drop.dropped_at)) {
                 Some(known) => known.changes += drop.changes,
@@ -175,7 +175,7 @@ impl Retention {
         }
     }
 
-    /// Prints drops: with positions for one company, with the number of changes for several.
+    /// Prints drops: positions for one company, counts for several companies.
     fn print_drops(&self, is_one: bool) -> anyhow::Result<()> {
         for Drop { after, position, changes, part, days, dropped_at, dropped_by, program } in &self.drops {
             let dropped =
@@ -194,7 +194,7 @@ impl Retention {
     }
 }
 
-/// Returns the day in UTC.
+/// Returns the UTC date.
 fn day(time: OffsetDateTime) -> time::Date {
     time.to_offset(UtcOffset::UTC).date()
 }

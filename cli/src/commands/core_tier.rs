@@ -1,4 +1,4 @@
-//! `compliance core`: the gRPC tier alone.
+//! `compliance core` runs the gRPC tier alone.
 
 use std::{process::ExitCode, sync::Arc};
 
@@ -25,14 +25,14 @@ use crate::{
 #[command(after_help = "Example:
   DATABASE_URL=postgres://compliance:…@db/compliance compliance core --grpc-addr 0.0.0.0:50051 --jwks-url https://issuer/keys")]
 pub(crate) struct CoreTierArgs {
-    /// Migrate the database's schema first. Without this flag, the core waits up to --start-timeout for the migration.
+    /// Migrate the database schema first. Without this flag, the core waits up to --start-timeout for the migration.
     #[arg(long)]
     migrate: bool,
     #[command(flatten)]
     pub(super) core: CoreArgs,
 }
 
-/// The settings of a process with a core.
+/// Settings of a process with a core.
 #[derive(Args, Debug)]
 pub(crate) struct CoreArgs {
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub(crate) struct CoreArgs {
 }
 
 impl CoreArgs {
-    /// Fails if a company has two limits of one kind, a setting was removed, or the file of --webhook-ca cannot be used.
+    /// Fails if a setting was removed, a company limit is set twice, or the --webhook-ca file is unusable.
     pub(super) fn check(&self) -> Result<(), InvalidSetting> {
         self.removed.check()?;
         CompanyLimit::check(&self.core.company_limits).map_err(InvalidSetting::of(named("company-limit")))?;
@@ -65,7 +65,7 @@ impl CoreArgs {
         self.core.webhooks.check().map_err(InvalidSetting::of(named("webhook-ca")))
     }
 
-    /// Creates the core, and starts its background tasks. The process has a number of `ports`.
+    /// Creates the core and starts its background tasks. `ports` is the number of ports of the process.
     pub(super) async fn create(
         &self,
         database: &Database,
@@ -76,7 +76,7 @@ impl CoreArgs {
         let mut settings = self.core.clone();
         descriptors.bound("gRPC", &mut settings.connections.max_connections, ports, database.max_connections());
         let core = Core::new(database, Arc::clone(verifier), &settings).await;
-        Ok(core.context("the gRPC service cannot be set up")?.with_background())
+        Ok(core.context("cannot set up the gRPC service")?.with_background())
     }
 }
 
@@ -111,8 +111,8 @@ async fn serve(args: &CoreTierArgs, shutdown: CancellationToken) -> anyhow::Resu
     let listener = port.listen()?;
     let instance = args.telemetry.instance();
     tracing::info!(grpc = %listener.tcp.local_addr()?, instance, commit = COMMIT, profile = BUILD_PROFILE, "ready");
-    core.serve(listener, shutdown).await.context("the gRPC server has failed")?;
-    // The core's health check uses the pool.
+    core.serve(listener, shutdown).await.context("the gRPC server failed")?;
+    // Drop the core first, because its health check uses the pool.
     drop(core);
     close_pool(&database.pool).await;
     tracing::info!("stopped");

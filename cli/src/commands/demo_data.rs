@@ -1,4 +1,4 @@
-//! `compliance demo-data`: generates the records of a company, for trials and measurements.
+//! `compliance demo-data` generates the records of a company, for trials and benchmarks.
 
 use std::time::Instant;
 
@@ -40,10 +40,10 @@ pub(crate) struct DemoDataArgs {
     /// Number of cases.
     #[arg(long, value_name = "C", default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
     cases: u64,
-    /// Seed of the records. Another number produces other records.
+    /// Seed for generating the records. Another seed produces other records.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Day before which the records end [default: today, UTC].
+    /// Day that all records precede [default: today, UTC].
     #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
     until: Option<Date>,
     /// Print the result as one line of JSON on standard output.
@@ -71,7 +71,7 @@ pub(super) fn run(args: &DemoDataArgs) -> anyhow::Result<()> {
         let result = tokio::select! {
             result = generate(args, &pool) => result,
             signal = signals.next() => Err(anyhow::anyhow!(
-                "stopped by {signal}; company {} may have some of the records", args.company
+                "stopped by {signal}; the records of company {} may be incomplete", args.company
             )),
         };
         let closed = server.close(&pool).await;
@@ -103,7 +103,7 @@ async fn generate(args: &DemoDataArgs, pool: &PgPool) -> anyhow::Result<()> {
         let Loaded { company, affiliates, urls, infractions, cases, incidents } = loaded;
         format!(
             "company {company} has {affiliates} affiliates, {urls} URLs with {infractions} infractions, and {cases} cases \
-             with {incidents} incidents, made in {:.1} s",
+             with {incidents} incidents, generated in {:.1} s",
             summary.seconds
         )
     };
@@ -112,5 +112,5 @@ async fn generate(args: &DemoDataArgs, pool: &PgPool) -> anyhow::Result<()> {
 
 fn day(text: &str) -> anyhow::Result<Date> {
     let day = Date::parse(text, format_description!("[year]-[month]-[day]")).ok();
-    day.filter(|day| (1980..=9000).contains(&day.year())).context("a day is YYYY-MM-DD, such as 2026-01-31")
+    day.filter(|day| (1980..=9000).contains(&day.year())).context("must be YYYY-MM-DD, such as 2026-01-31")
 }

@@ -1,4 +1,4 @@
-//! `compliance doctor`: checks what a service needs on this machine, or the stored data.
+//! `compliance doctor` checks what a service needs on this machine, or the stored data.
 //!
 //! Each check runs the same code as startup, so it reports the same message.
 
@@ -45,24 +45,24 @@ use crate::{
     secret,
 };
 
-/// The exit status if something is wrong and was not repaired.
+/// Exit status if the command found a problem and did not repair it.
 const WRONG: u8 = 3;
-/// How long the database or a core may take to respond.
+/// Maximum wait for a response from the database or a core.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Minimum free space for the database, in bytes: four files of its write-ahead log.
+/// Minimum free space for the database, in bytes: four write-ahead log files.
 const LEAST_SPACE: u64 = 64 << 20;
 /// Free space below which the check warns, in bytes.
 const ENOUGH_SPACE: u64 = 1 << 30;
-/// Enough for a port's default connection limit. With fewer, startup also warns.
+/// Descriptors for the default connection limit of a port. With fewer, startup also warns.
 const ENOUGH_DESCRIPTORS: u64 = 10_250;
-/// Remaining lifetime below which the check warns about a token, in seconds.
+/// Remaining token lifetime below which the check warns, in seconds.
 const TOKEN_EXPIRES_SOON: i64 = 3600;
-/// Remaining lifetime below which the check warns about a certificate, in days.
+/// Remaining certificate lifetime below which the check warns, in days.
 const CERTIFICATE_EXPIRES_SOON: i64 = 14;
-/// Maximum number of missing rights that a finding names.
+/// Maximum number of missing privileges named in a finding.
 const NAMED_RIGHTS: usize = 5;
 
-/// Reads the version, whether the server takes writes, and how many of its connections are free.
+/// Reads the version, whether the server accepts writes, and the number of free connections.
 const SERVER: &str = "
     select current_setting('server_version'), current_setting('server_version_num')::int,
         not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean,
@@ -75,8 +75,8 @@ const SERVER: &str = "
 /// Check what a service needs on this machine: ports, certificates, the database and its connections, permissions, keys, a token, file
 /// descriptors, cores that a gateway calls. With --counts, check the stored data instead.
 ///
-/// Give the command the flags and variables of `serve`, `core` or `gateway`. With --core-url and without a database, it checks what a
-/// gateway needs.
+/// Give the command the flags and variables of `serve`, `core` or `gateway`. With --core-url and without a database,
+/// it checks what a gateway needs.
 ///
 /// Works with and without a running service, and changes no records unless --repair is given. If the service's own database does not run,
 /// the command starts it for the check. The exit status is 3 if something is wrong and was not repaired.
@@ -86,11 +86,11 @@ const SERVER: &str = "
   compliance doctor --database-url postgres://compliance@db/compliance --jwks-url https://issuer/keys --json
   compliance doctor --counts --repair")]
 pub(crate) struct DoctorArgs {
-    /// Compare the counts of every company's lists with its records, and the ID sequences with the tables. List rows whose values are out
-    /// of range.
+    /// Compare the counts of every company's lists with its records, and the ID sequences with the tables. List rows whose
+    /// values are out of range.
     #[arg(long)]
     counts: bool,
-    /// Repair counts that are wrong, and sequences that are behind.
+    /// Repair wrong counts, and sequences that are behind.
     #[arg(long, requires = "counts")]
     repair: bool,
     /// Print findings as JSON, one object per line.
@@ -105,8 +105,8 @@ pub(crate) struct DoctorArgs {
     /// File with a token to verify, instead of --token.
     #[arg(long, env = "COMPLIANCE_TOKEN_FILE", value_name = "FILE", conflicts_with = "token")]
     token_file: Option<PathBuf>,
-    /// Address of a core that a gateway calls: `http://host:port` or `https://host:port`. Separate several by commas, or
-    /// repeat the flag.
+    /// Address of a core that a gateway calls: `http://host:port` or `https://host:port`. Separate multiple addresses with
+    /// commas, or repeat the flag.
     #[arg(long, env = "COMPLIANCE_CORE_URL", hide_env_values = true, value_name = "URL", value_delimiter = ',')]
     core_url: Vec<PrivateUrl>,
     #[command(flatten)]
@@ -129,7 +129,7 @@ enum State {
     Problem,
 }
 
-/// The result of a check, and the next step unless everything is right.
+/// A check with its result, and the next step unless the state is `ok`.
 #[derive(Debug, Serialize)]
 struct Finding {
     check: &'static str,
@@ -139,16 +139,16 @@ struct Finding {
     next_step: Option<&'static str>,
 }
 
-/// The result of a check. An error is a problem.
+/// Result of a check. Errors are problems.
 type Found = anyhow::Result<(State, String)>;
 
-#[expect(clippy::unnecessary_wraps, reason = "a check ends with it")]
+#[expect(clippy::unnecessary_wraps, reason = "checks return this value")]
 fn ok(found: impl Into<String>) -> Found {
     Ok((State::Ok, found.into()))
 }
 
-/// Returns a warning, or that everything is right.
-#[expect(clippy::unnecessary_wraps, reason = "a check ends with it")]
+/// Returns a warning if the condition is true, otherwise `ok`.
+#[expect(clippy::unnecessary_wraps, reason = "checks return this value")]
 fn warn_if(is_warning: bool, found: impl Into<String>) -> Found {
     Ok((if is_warning { State::Warning } else { State::Ok }, found.into()))
 }
@@ -163,7 +163,7 @@ impl Findings {
         self.0.push(Finding { check, state, found, next_step });
     }
 
-    /// Adds the check of a certificate, if one is given. `loaded` has its expiry.
+    /// Adds the check of a certificate, if given. `loaded` contains its expiry.
     fn add_certificate(&mut self, check: &'static str, loaded: Result<Option<i64>, InvalidSetting>, now: i64) {
         let found = match loaded {
             Ok(None) => return,
@@ -173,7 +173,7 @@ impl Findings {
             },
             Err(error) => Err(error.into()),
         };
-        let next_step = "give a PEM file with the certificate, its intermediate certificates and its key. Processes read changed files without a restart";
+        let next_step = "provide a PEM file with the certificate, its intermediate certificates and its key; processes reload changed files without a restart";
         self.add(check, found, next_step);
     }
 }
@@ -193,19 +193,19 @@ impl DoctorArgs {
     }
 }
 
-/// Prints all findings. Returns false if one of them is a problem.
+/// Prints all findings. Returns false if any finding is a problem.
 async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
     let now = unix_now()?;
     let is_gateway = !args.core_url.is_empty() && !args.core.database.is_given() && !args.data_dir.is_given();
     let mut findings = Findings::default();
     let next_step = "raise the hard limit: LimitNOFILE in a systemd unit, ulimit -Hn in a shell";
     findings.add("file descriptors", descriptors(if is_gateway { 1 } else { 2 }), next_step);
-    let next_step = "check whether the service already runs (compliance health), or choose another address";
+    let next_step = "check whether the service is already running (compliance health), or choose another address";
     findings.add("REST", port(args.gateway.address, "rest-addr"), next_step);
     if !is_gateway {
         findings.add("gRPC", port(args.core.core.address, "grpc-addr"), next_step);
         let settings = args.core.check().map_err(Into::into);
-        let settings = settings.and_then(|()| ok("limits of companies and webhooks can be used"));
+        let settings = settings.and_then(|()| ok("company limits and webhook settings are valid"));
         findings.add("settings", settings, "correct the setting");
         let loaded = args.core.grpc_tls.load().map(|tls| tls.and_then(|tls| tls.expires()));
         findings.add_certificate("gRPC certificate", loaded, now);
@@ -220,12 +220,12 @@ async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
     }
     let (keys, verifier) = keys(args, !is_gateway).await;
     let next_step =
-        "give a secret of at least 32 bytes (--jwt-secret-file), or a key set that this machine can reach (--jwks-url)";
+        "set a secret of at least 32 bytes (--jwt-secret-file), or a key set that this machine can reach (--jwks-url)";
     findings.add("keys", keys, next_step);
     let (token, file) = (args.token.as_ref(), args.token_file.as_ref());
     let token: Option<String> = from_value_or_file(token, file, "token", Ok::<_, String>)?;
     if let Some(token) = &token {
-        let next_step = "get another one (compliance token --company N), signed with a key of the service";
+        let next_step = "get a new token (compliance token --company N), signed with a key of the service";
         findings.add("token", check_token(token, verifier.as_deref(), now), next_step);
     }
     let core_tls = match core_tls {
@@ -240,7 +240,7 @@ async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
         let found = found.unwrap_or_else(|_| Err(anyhow!("{url}: no response within {TIMEOUT:?}")));
         let known = found.as_ref().err().and_then(|error| error.downcast_ref::<FailedConnection>());
         let next_step =
-            known.map_or("compare the keys of both sides, and read the core's log", |known| known.next_step);
+            known.map_or("compare the keys on both sides, and read the core's log", |known| known.next_step);
         findings.add("core", found, next_step);
     }
     findings.0.iter().try_for_each(|finding| print(finding, args.json))?;
@@ -248,11 +248,11 @@ async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
 }
 
 fn descriptors(ports: u64) -> Found {
-    let most = Descriptors::most().context("cannot read the limit")?;
-    warn_if(most < ports * ENOUGH_DESCRIPTORS, format!("the process may open {most} files and connections together"))
+    let most = Descriptors::most().context("cannot read the file descriptor limit")?;
+    warn_if(most < ports * ENOUGH_DESCRIPTORS, format!("the process can open {most} files and connections in total"))
 }
 
-/// Checks whether a service could listen at an address. If it already runs, it cannot.
+/// Checks whether a service could listen on an address. Warns if the service already runs.
 fn port(address: std::net::SocketAddr, setting: &str) -> Found {
     match Port::bind(address, false, setting) {
         Ok(_) => ok(format!("{address} is free")),
@@ -260,14 +260,14 @@ fn port(address: std::net::SocketAddr, setting: &str) -> Found {
     }
 }
 
-/// Checks the given database or the service's own.
+/// Checks the given database, or the service's own database.
 async fn check_database(args: &DoctorArgs, findings: &mut Findings) {
     let database = args.database();
-    let next_step = "correct what the message names: `compliance serve` or `compliance core` cannot start either";
+    let next_step = "correct this problem: it also prevents `compliance serve` and `compliance core` from starting";
     if !database.url.is_given() {
         let folder = match database.data_dir.choose() {
             Ok(folder) => folder,
-            Err(error) => return findings.add("data folder", Err(error), "name another folder with --data-dir"),
+            Err(error) => return findings.add("data folder", Err(error), "choose another folder with --data-dir"),
         };
         let free = "free space on its file system, or move the data folder to a larger one";
         findings.add("disk", disk(&folder), free);
@@ -290,7 +290,7 @@ async fn check_database(args: &DoctorArgs, findings: &mut Findings) {
         Err(error) => return findings.add("database", Err(error), next_step),
     };
     let checked = timeout(TIMEOUT, ask(args, &server, findings)).await;
-    let checked = checked.unwrap_or_else(|_| Err(anyhow!("the database has not responded within {TIMEOUT:?}")));
+    let checked = checked.unwrap_or_else(|_| Err(anyhow!("the database did not respond within {TIMEOUT:?}")));
     if let Err(error) = checked.and(server.stop().await) {
         findings.add("database", Err(error), next_step);
     }
@@ -312,7 +312,7 @@ async fn ask(args: &DoctorArgs, server: &DatabaseServer, findings: &mut Findings
     let is_outdated = |error: &anyhow::Error| matches!(error.downcast_ref(), Some(DatabaseError::NotMigrated { .. }));
     let is_current = schema.is_ok();
     let schema = match schema {
-        Err(error) if server.is_own() && is_outdated(&error) => ok("`compliance serve` brings it up to date"),
+        Err(error) if server.is_own() && is_outdated(&error) => ok("`compliance serve` migrates the schema"),
         schema => schema,
     };
     findings.add("schema", schema, "see docs/operations/upgrade.md; only migrations may change the schema");
@@ -346,7 +346,7 @@ async fn schema(pool: &PgPool) -> Found {
 
 fn rights(missing: &[String], is_owner: bool) -> Found {
     let named = missing.iter().take(NAMED_RIGHTS).map(String::as_str).collect::<Vec<_>>().join(", ");
-    ensure!(missing.is_empty(), "the role lacks {}: {named}", missing.len());
+    ensure!(missing.is_empty(), "the role lacks {} of the required rights: {named}", missing.len());
     let found = if is_owner {
         "the role owns the tables, so the service could change the record of changes"
     } else {
@@ -355,7 +355,7 @@ fn rights(missing: &[String], is_owner: bool) -> Found {
     warn_if(is_owner, found)
 }
 
-/// Checks whether a core keeps changes long enough, and creates and drops months in time.
+/// Checks whether changes are kept long enough, and months are created and dropped in time.
 fn retention(Months { days, missing, overdue }: &Months, expected: Option<i32>) -> Found {
     let kept = format!("the database keeps changes for {days} days");
     if let Some(expected) = expected.filter(|expected| expected > days) {
@@ -366,11 +366,11 @@ fn retention(Months { days, missing, overdue }: &Months, expected: Option<i32>) 
     ok(kept)
 }
 
-/// Checks whether there are enough connections for the cores and, during a rolling restart, for one more. `owner` has `free` ones.
+/// Checks whether there are enough connections for all cores, plus one more core during a rolling restart. `owner` has `free` connections left.
 fn connections(of_core: u32, cores: u32, free: i64, owner: &str) -> Found {
     let left = free - i64::from(of_core) * i64::from(cores);
     let found = format!(
-        "{cores} cores × {of_core} connections, and a rolling restart needs those of one more; {owner} has {free} left"
+        "{cores} cores × {of_core} connections, and a rolling restart needs another {of_core}; {owner} has {free} left"
     );
     ensure!(left >= 0, found);
     warn_if(left < i64::from(of_core), found)
@@ -378,7 +378,8 @@ fn connections(of_core: u32, cores: u32, free: i64, owner: &str) -> Found {
 
 /// Checks the free space of the data folder.
 fn disk(data_dir: &Path) -> Found {
-    let existing = data_dir.ancestors().find(|folder| folder.is_dir()).context("it has no parent folder")?;
+    let existing =
+        data_dir.ancestors().find(|folder| folder.is_dir()).context("the data folder has no parent folder")?;
     let found = statvfs(existing)?;
     let free = found.blocks_available() * found.fragment_size();
     let found = format!("{} MiB are free for {}", free >> 20, data_dir.display());
@@ -386,12 +387,12 @@ fn disk(data_dir: &Path) -> Found {
     warn_if(free < ENOUGH_SPACE, found)
 }
 
-/// Checks the keys that verify tokens: the given ones, or the secret in the data folder if the service can have one.
+/// Checks the keys that verify tokens: the given keys, or the secret in the data folder if `may_have_folder` is set.
 async fn keys(args: &DoctorArgs, may_have_folder: bool) -> (Found, Option<Arc<Verifier>>) {
-    let (keys, none) = (&args.core.keys, "no keys are given");
+    let (keys, none) = (&args.core.keys, "no keys are set");
     match keys.given().await {
         Err(error) => return (Err(error), None),
-        Ok(Some((_, verifier))) => return (ok("the given keys can be used"), Some(verifier)),
+        Ok(Some((_, verifier))) => return (ok("the keys can be used"), Some(verifier)),
         Ok(None) if !may_have_folder => return (Err(anyhow!(none)), None),
         Ok(None) => {}
     }
@@ -407,9 +408,9 @@ async fn keys(args: &DoctorArgs, may_have_folder: bool) -> (Found, Option<Arc<Ve
     }
 }
 
-/// Verifies a token as the service would.
+/// Verifies a token like the service.
 fn check_token(token: &str, verifier: Option<&Verifier>, now: i64) -> Found {
-    let Some(verifier) = verifier else { return warn_if(true, "it cannot be verified without keys") };
+    let Some(verifier) = verifier else { return warn_if(true, "the token cannot be verified without keys") };
     let claims = verifier.verify(token, now);
     let claims =
         claims.map_err(|error| verifier.explain(token, now).map_or_else(|| error.into(), anyhow::Error::msg))?;
@@ -417,7 +418,7 @@ fn check_token(token: &str, verifier: Option<&Verifier>, now: i64) -> Found {
     warn_if(left < TOKEN_EXPIRES_SOON, format!("it is for company {}, and is valid for {left} s", claims.company_id))
 }
 
-/// Checks a core through the gateway's channel.
+/// Checks a core through a gateway channel.
 async fn check_core(url: &PrivateUrl, tls: Option<ClientTls>, token: Option<&str>) -> Found {
     let channel = health::check_core(url.reveal().trim(), tls).await?;
     let Some(token) = token else { return ok(format!("{url} serves")) };

@@ -1,4 +1,4 @@
-//! `compliance erase`: erases an affiliate or a whole company permanently.
+//! `compliance erase` permanently erases an affiliate or a whole company.
 
 use anyhow::bail;
 use clap::Args;
@@ -10,9 +10,8 @@ use crate::{
     output::print,
 };
 
-/// Erase an affiliate, or a company with all of its records, permanently. The record of changes keeps IDs, dates and statuses. The command
-/// works in batches: after an interruption, run it again. Revoke the company's tokens first: records that are added during the erasure may
-/// remain.
+/// Permanently erase an affiliate, or a company with all its records. The record of changes keeps IDs, dates and statuses. The command works in
+/// batches: after an interruption, run it again. Revoke the company's tokens first, because records added during the erasure may remain.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance erase --company 7 --dry-run
@@ -25,7 +24,7 @@ pub(crate) struct EraseArgs {
     /// Erase only this affiliate of the company, with its URLs and cases.
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     affiliate: Option<i64>,
-    /// Print the number of records, and erase nothing.
+    /// Print the number of records without erasing anything.
     #[arg(long, conflicts_with_all = ["yes", "affiliate"])]
     dry_run: bool,
     /// Confirm the erasure. Only a backup restores the records.

@@ -1,4 +1,4 @@
-//! `compliance gateway`: the REST tier alone.
+//! `compliance gateway` runs the REST tier alone.
 
 use std::process::ExitCode;
 
@@ -16,13 +16,13 @@ use crate::{
     version::COMMIT,
 };
 
-/// Run the gateway alone: REST, for cores in other processes.
+/// Run the gateway alone: REST, in front of cores in other processes.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   compliance gateway --rest-addr 0.0.0.0:8080 --core-url http://core-1:50051,http://core-2:50051 --jwks-url https://issuer/keys")]
 pub(crate) struct GatewayTierArgs {
-    /// Address of a core: `http://host:port` or `https://host:port`. Separate several by commas, or repeat the flag; a name
-    /// may have several addresses.
+    /// Address of a core: `http://host:port` or `https://host:port`. Separate multiple addresses with commas, or repeat the flag. A host name
+    /// can have several IP addresses.
     #[arg(
         long,
         env = "COMPLIANCE_CORE_URL",
@@ -72,7 +72,7 @@ async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::R
     let instance = args.telemetry.instance();
     tracing::info!(rest = %listener.tcp.local_addr()?, core = cores.join(","), instance, commit = COMMIT, profile = BUILD_PROFILE, "ready");
     let router = rest_gateway::router(core, None, verifier, &settings);
-    rest_gateway::serve(listener, router, &settings, shutdown).await.context("the REST server has failed")?;
+    rest_gateway::serve(listener, router, &settings, shutdown).await.context("the REST server failed")?;
     tracing::info!("stopped");
     Ok(())
 }

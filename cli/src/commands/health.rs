@@ -1,4 +1,4 @@
-//! `compliance health`: checks whether a running service can serve requests.
+//! `compliance health` checks whether a running service can serve requests.
 
 use std::{io, time::Duration};
 
@@ -23,12 +23,12 @@ use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus,
 
 use crate::output::print;
 
-/// Timeout for finding out why a connection failed.
+/// Timeout for determining why a connection failed.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// How an HTTP/2 client begins: RFC 9113, 3.4.
+/// Connection preface of HTTP/2 clients (RFC 9113, 3.4).
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Check whether a running service can serve requests. The exit status is 0 if it can, and 1 if it cannot or does not respond.
+/// Check whether a running service can serve requests. The exit status is 0 if the service can, and 1 if it cannot or does not respond.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance health
@@ -42,7 +42,7 @@ pub(crate) struct HealthArgs {
     /// Maximum wait for the response.
     #[arg(long, default_value = "2s", value_name = "TIME", value_parser = duration(Duration::from_millis(1)..=Duration::from_mins(5)))]
     timeout: Duration,
-    /// For https and grpcs.
+    /// Certificates for https and grpcs.
     #[command(flatten)]
     tls: CoreTlsArgs,
 }
@@ -82,15 +82,15 @@ async fn rest(authority: &Authority, tls: Option<ClientTls>) -> anyhow::Result<(
         }
     };
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    #[allow(clippy::disallowed_methods, reason = "it ends with the command")]
+    #[allow(clippy::disallowed_methods, reason = "the task ends with the command")]
     tokio::spawn(connection);
     let request = Request::get("/readyz").header(HOST, authority.as_str()).body(Empty::<Bytes>::new())?;
-    let status = sender.send_request(request).await.context("the gateway has not responded")?.status();
+    let status = sender.send_request(request).await.context("the gateway did not respond")?.status();
     ensure!(status == StatusCode::OK, "the gateway is not ready: {status}");
     Ok(())
 }
 
-/// Checks whether a core serves. Returns the channel to it.
+/// Checks whether a core serves. Returns the channel to the core.
 pub(super) async fn check_core(url: &str, tls: Option<ClientTls>) -> anyhow::Result<CoreChannel> {
     let channel = rest_gateway::connect(url, &Settings { core_tls: tls.clone(), ..Settings::default() })?;
     let answer = HealthClient::new(channel.clone()).check(HealthCheckRequest::default()).await;
@@ -98,16 +98,16 @@ pub(super) async fn check_core(url: &str, tls: Option<ClientTls>) -> anyhow::Res
         Ok(answer) => answer.into_inner().status(),
         Err(status) if status.code() == Code::Unavailable => {
             let reason = timeout(CONNECT_TIMEOUT, failed_connection(url, tls)).await.ok().flatten();
-            let reason = reason.unwrap_or_else(|| anyhow::anyhow!("it does not respond: {}", status.message()));
+            let reason = reason.unwrap_or_else(|| anyhow::anyhow!("the core does not respond: {}", status.message()));
             return Err(reason.context(format!("{url} cannot be reached")));
         }
         Err(status) => anyhow::bail!("the core reports an error: {}", status.message()),
     };
-    ensure!(status == ServingStatus::Serving, "the core does not serve: {status:?}");
+    ensure!(status == ServingStatus::Serving, "the core is not serving: {status:?}");
     Ok(channel)
 }
 
-/// Why a connection to a core fails, with what the operator can do.
+/// Why a connection to a core failed, with the operator's next step.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub(super) struct FailedConnection {
@@ -115,10 +115,10 @@ pub(super) struct FailedConnection {
     pub(super) next_step: &'static str,
 }
 
-/// Connects to a core after a failed call. Returns why the connection fails, if it does.
+/// Connects to a core after a failed call. Returns why the connection fails; `None` if it succeeds.
 ///
-/// A call does not always know the reason: the core may close the connection while the call is still being sent, and its reset can arrive
-/// before the reason. So this sends nothing after a TLS handshake.
+/// A call may lose the reason: if the core closes the connection while the call is still being sent, the reset can arrive before the reason. To avoid
+/// this, the function sends nothing after a TLS handshake.
 async fn failed_connection(url: &str, tls: Option<ClientTls>) -> Option<anyhow::Error> {
     let uri = url.parse::<Uri>().ok()?;
     let is_secure = uri.scheme_str() == Some("https");
@@ -157,9 +157,9 @@ async fn failed_connection(url: &str, tls: Option<ClientTls>) -> Option<anyhow::
 
 fn next_step(failure: Failure) -> &'static str {
     match failure {
-        Failure::PeerNeedsCertificate => "set --core-tls-cert to a certificate from the core's --grpc-client-ca",
+        Failure::PeerNeedsCertificate => "set --core-tls-cert: the core needs a client certificate (--grpc-client-ca)",
         Failure::PeerRefusesCertificate => {
-            "set --core-tls-cert to a certificate that an authority in the core's --grpc-client-ca has issued"
+            "replace --core-tls-cert with a certificate from an authority in the core's --grpc-client-ca"
         }
         Failure::CertificateExpired => "replace the core's certificate: the core reads changed files without a restart",
         Failure::CertificateNotYetValid => "compare the clocks of both machines",

@@ -1,4 +1,4 @@
-//! `compliance migrate`: migrates the schema of a database.
+//! `compliance migrate` migrates the database schema.
 
 use clap::Args;
 use core_server::database;
@@ -8,7 +8,7 @@ use crate::{
     start::{StartArgs, wait_for},
 };
 
-/// Migrate the schema of a database. Does nothing if it is up to date.
+/// Migrate the database schema. Does nothing if the schema is up to date.
 #[derive(Args, Debug)]
 #[command(after_help = "Example:
   DATABASE_URL=postgres://owner:…@db/compliance compliance migrate --service-role compliance_service")]
@@ -17,11 +17,10 @@ pub(crate) struct MigrateArgs {
     database: DatabaseUrlArgs,
     #[command(flatten)]
     start: StartArgs,
-    /// Existing role that the service uses, and that owns no tables. The command grants it the rights that the service needs.
+    /// Existing role that the service connects as. The role must not own the tables. The command grants it the rights that the service needs.
     #[arg(long, env = "COMPLIANCE_SERVICE_ROLE", value_name = "ROLE")]
     service_role: Option<String>,
-    /// Minimum number of days for which the database keeps changes; it drops them by month. Without this flag, the earlier value stays
-    /// [default: 90].
+    /// Minimum number of days to keep changes; the database drops them by month. Without this flag, the current value stays [default: 90].
     #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
     change_retention: Option<i32>,
 }
@@ -40,7 +39,7 @@ pub(super) fn run(args: &MigrateArgs) -> anyhow::Result<()> {
             database::keep_changes(&pool, days).await?;
         }
         crate::program::close_pool(&pool).await;
-        tracing::info!("the database's schema is up to date");
+        tracing::info!("the database schema is up to date");
         Ok(())
     })
 }

@@ -1,4 +1,4 @@
-//! `compliance restored`: reports a restored backup, or a fail-over that lost changes.
+//! `compliance restored` reports a restored backup, or a fail-over that lost changes.
 
 use clap::Args;
 use core_server::database::{Jump, jump_ahead};

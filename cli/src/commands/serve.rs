@@ -1,4 +1,4 @@
-//! `compliance serve`: the whole service in one process, from start to shutdown: ports, database, keys and both tiers.
+//! `compliance serve` runs the whole service in one process: ports, database, keys and both tiers.
 
 use std::{
     error::Error,
@@ -57,9 +57,9 @@ pub(super) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     crate::program::serve_until_signal(|shutdown| Box::pin(serve(args, shutdown)))
 }
 
-/// Serves until `shutdown`, then finishes accepted requests and stops what it has started.
+/// Serves until `shutdown`. Then finishes accepted requests and stops everything it started.
 async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
-    // Report wrong settings before a database is created.
+    // Report invalid settings before creating a database.
     let given_database = args.core.database.target()?;
     let certificates = [args.rest_tls.load()?, args.core.grpc_tls.load()?];
     args.core.check()?;
@@ -82,7 +82,7 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
     served.and(stopped)
 }
 
-/// Serves on a running database server, with the ports of REST and gRPC.
+/// Serves REST and gRPC on a running database server.
 async fn serve_over(
     database: &DatabaseServer,
     args: &ServeArgs,
@@ -120,7 +120,7 @@ async fn serve_over(
     let (rest, grpc) = (rest_listener.tcp.local_addr()?, grpc_listener.tcp.local_addr()?);
     tracing::info!(%rest, %grpc, data = database.description, instance = args.core.telemetry.instance(), commit = COMMIT, profile = BUILD_PROFILE, "ready");
     if args.demo {
-        // The text has a token, which does not belong in a log. Standard output may be closed.
+        // The text contains a token, so do not log it. Ignore a closed standard output.
         let text = greeting(
             [rest, grpc],
             &database.description,
@@ -129,20 +129,20 @@ async fn serve_over(
         );
         let _ = std::io::stdout().write_all(text.as_bytes());
     }
-    // Both tiers shut down at the same time. REST calls the core directly, so it does not depend on the gRPC port.
+    // Both tiers shut down at the same time. REST calls the core directly, without the gRPC port.
     let (rest, grpc) = tokio::join!(
         serve_tier("REST", rest_gateway::serve(rest_listener, router, &settings, shutdown.clone()), shutdown),
         serve_tier("gRPC", core.serve(grpc_listener, shutdown.clone()), shutdown),
     );
     rest.and(grpc)?;
-    // The core's health check uses the pool.
+    // Drop the core first, because its health check uses the pool.
     drop(core);
     close_pool(&connected.pool).await;
     tracing::info!("stopped");
     Ok(())
 }
 
-/// Serves one tier. If it ends, the other tier also stops.
+/// Serves one tier. When this tier ends, the other tier also stops.
 async fn serve_tier<E: Error + Send + Sync + 'static>(
     name: &str,
     tier: impl Future<Output = Result<(), E>>,
@@ -150,7 +150,7 @@ async fn serve_tier<E: Error + Send + Sync + 'static>(
 ) -> anyhow::Result<()> {
     let served = tier.await;
     shutdown.cancel();
-    served.with_context(|| format!("the {name} server has failed"))
+    served.with_context(|| format!("the {name} server failed"))
 }
 
 /// Returns a token for the demo company.
@@ -158,7 +158,7 @@ fn demo_token(keys: &KeyArgs, secret: &Secret) -> Option<String> {
     keys.signing.issue(secret, Claims::new(DEMO_COMPANY, unix_now().ok()?, HOURS * 3600)).ok()
 }
 
-/// Returns the message of `--demo`: addresses, commands to try, and a token unless another issuer signs tokens.
+/// Returns the greeting of `--demo`: addresses, commands to try, and a token if the service signs tokens.
 fn greeting([rest, grpc]: [SocketAddr; 2], data: &str, data_dir: &Path, token: Option<String>) -> String {
     let (rest, grpc) = (reachable(rest), reachable(grpc));
     let shown = token.as_deref().unwrap_or("'a token of your own issuer'");
@@ -196,7 +196,7 @@ Company {DEMO_COMPANY} is for trying things out. Paste these lines into another 
     )
 }
 
-/// Returns the address for connections from this machine to a server.
+/// Returns the address for reaching a server from this machine.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         ip if !ip.is_unspecified() => {}
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_commands_can_be_pasted() {
+    fn demo_greeting_prints_runnable_commands() {
         let addresses = ["0.0.0.0:8080", "[::]:50051"].map(|address| address.parse().unwrap());
         let text = greeting(addresses, "/data", Path::new("/it's here"), Some("a.b.c".to_owned()));
         assert!(text.contains("http://127.0.0.1:8080/api/affiliates\n") && text.contains("[::1]:50051"), "{text}");

@@ -1,4 +1,4 @@
-//! `compliance token`: issues a token.
+//! `compliance token` issues a token.
 
 use std::{io::Write as _, time::Duration};
 
@@ -17,17 +17,17 @@ use crate::{data_dir::DataDirArgs, secret};
   compliance token --company 7 --ttl 30d --subject crawler --scope monitor
   compliance token --company 7 --subject auditor --scope \"audit webhooks\"")]
 pub(crate) struct TokenArgs {
-    /// Company whose records the token gives access to.
+    /// Company whose records the token can access.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
     /// Lifetime of the token, such as 30s, 15m, 8h or 7d.
     #[arg(long, default_value = "8h", value_name = "TIME", value_parser = lifetime)]
     ttl: i64,
-    /// Name of the token's bearer (`sub`).
+    /// Subject of the token (`sub`).
     #[arg(long, value_name = "NAME")]
     subject: Option<String>,
-    /// Scopes, separated by spaces: `cases`, `monitor`, `webhooks`, `audit`, `erase`. Other operations, such as lists and new URLs, need
-    /// none.
+    /// Scopes, separated by spaces: `cases`, `monitor`, `webhooks`, `audit`, `erase`. Other operations, such as reading lists and
+    /// adding URLs, need no scope.
     #[arg(long)]
     scope: Option<String>,
     #[command(flatten)]
@@ -41,17 +41,17 @@ pub(crate) struct TokenArgs {
 
 pub(super) fn run(args: &TokenArgs) -> anyhow::Result<()> {
     let claims = Claims {
-        // An empty value counts as absent.
+        // An empty value counts as unset.
         sub: args.subject.clone().filter(|subject| !subject.is_empty()),
         scope: args.scope.clone().filter(|scope| !scope.is_empty()),
         ..Claims::new(args.company, unix_now()?, args.ttl)
     };
     let secret = secret::find(&args.signing, &args.data_dir, args.init)?;
     let token = args.signing.issue(&secret, claims)?;
-    writeln!(std::io::stdout(), "{token}").context("the token cannot be printed")
+    writeln!(std::io::stdout(), "{token}").context("cannot print the token")
 }
 
-/// Parses a lifetime with its unit into seconds. It is one second to ten years.
+/// Parses a lifetime with a unit, from one second to ten years, into seconds.
 fn lifetime(text: &str) -> Result<i64, String> {
     if !text.ends_with(|last: char| last.is_ascii_alphabetic()) {
         return Err("a time is a number with s, m, h or d, such as 8h".to_owned());
@@ -64,7 +64,7 @@ mod tests {
     use super::lifetime;
 
     #[test]
-    fn lifetimes_have_a_unit() {
+    fn token_lifetime_requires_unit_and_valid_range() {
         for (text, expected) in [("30s", 30), ("15m", 900), ("8h", 28_800), ("7d", 604_800), ("3650d", 315_360_000)] {
             assert_eq!(lifetime(text), Ok(expected), "{text}");
         }

@@ -1,4 +1,4 @@
-//! One affiliate of a JSON file.
+//! Parses one affiliate of a JSON file.
 
 use std::sync::Once;
 
@@ -9,7 +9,7 @@ use compliance_api::{
 use serde_json::Value;
 use spreadsheets::{AffiliateRow, Headings, RowError, TableRecord as _, Values};
 
-/// Reads an affiliate. Keys are field names of requests or responses. Null clears a field. A warning names ignored fields, once.
+/// Parses an affiliate. Keys are field names of requests or responses, and null clears a field. Warns once about ignored fields.
 pub(super) fn parse(
     object: &[u8],
     headings: &Headings,
@@ -19,7 +19,7 @@ pub(super) fn parse(
     let object = match serde_json::from_slice(object) {
         Ok(Value::Object(object)) => object,
         Ok(_) => return Err(RowError::of_row("The line is not a JSON object.")),
-        Err(error) => return Err(RowError::of_row(format!("The line is not JSON: {error}."))),
+        Err(error) => return Err(RowError::of_row(format!("The line is not valid JSON: {error}."))),
     };
     let is_read_only = |key: &&String| headings.is_read_only::<AffiliateRow>(key);
     let read_only: Vec<&str> = object.keys().filter(is_read_only).map(String::as_str).collect();
@@ -35,7 +35,7 @@ pub(super) fn parse(
         };
         let Some(field) = target else { continue };
         if values.iter().any(|(other, _)| other.name == field.name) {
-            let reason = format!("The line has the field {} twice, under two names.", field.name);
+            let reason = format!("The line contains the field {} twice, under two names.", field.name);
             errors.push(RowError::new(&key, "", reason));
             continue;
         }

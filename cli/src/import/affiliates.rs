@@ -1,4 +1,4 @@
-//! Sends affiliates in the order of the file, or checks them.
+//! Sends affiliates in file order, or only checks them.
 
 use std::{cell::Cell, collections::HashMap, hash::BuildHasher as _};
 
@@ -15,21 +15,21 @@ use spreadsheets::{AffiliateRow, RowError};
 use super::{batches::Batches, recorder::Recorder, row::Position, sync};
 use crate::service::{Service, patiently, refused};
 
-/// What happens to an affiliate whose name the company already has.
+/// What to do with an affiliate whose name already exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnDuplicate {
-    /// The affiliate does not change.
+    /// Keep the affiliate unchanged.
     Skip,
-    /// The affiliate gets the values of the row. Empty cells of CSV change nothing; null in NDJSON clears a field.
+    /// Update the affiliate with the values of the row. Empty CSV cells change nothing; null in NDJSON clears a field.
     Update,
-    /// The row is invalid.
+    /// Treat the row as invalid.
     Fail,
 }
 
-/// Values by the digest of a name. The names themselves would need much more memory.
+/// Values by name digest. The names themselves would need much more memory.
 type ByName<T> = HashMap<[u64; 2], T>;
 
-/// Returns the affiliate's name, or an empty text.
+/// Returns the affiliate's name, or an empty string.
 fn name(affiliate: &AffiliateRow) -> &str {
     affiliate.input.affiliate_name.as_deref().unwrap_or_default()
 }
@@ -38,7 +38,7 @@ fn digest<T>(values: &ByName<T>, name: &str) -> [u64; 2] {
     [1, 2].map(|half: u8| values.hasher().hash_one((half, name)))
 }
 
-/// Sends affiliates in batches. Without a service, they are only checked.
+/// Sends affiliates in batches. Without a service, only checks them.
 pub(super) async fn send(
     mut batches: Batches<AffiliateRow>,
     on_duplicate: OnDuplicate,
@@ -46,7 +46,7 @@ pub(super) async fn send(
     recorder: &mut Recorder<'_>,
 ) -> anyhow::Result<()> {
     let Some(service) = service else { return check_only(batches, on_duplicate, recorder).await };
-    // IDs by name, which the first duplicate loads.
+    // IDs by name, loaded for the first duplicate.
     let mut ids: Option<ByName<i64>> = None;
     while let Some(rows) = batches.next(recorder).await? {
         let affiliates = rows.iter().map(|(_, affiliate)| affiliate.input.clone()).collect();
@@ -57,7 +57,7 @@ pub(super) async fn send(
             service.affiliates().batch_create_affiliates(request.clone()).await
         };
         let response = patiently(call).await?;
-        // An earlier attempt may have created the affiliates, and only its response was lost.
+        // An earlier attempt may have created the affiliates, with only its response lost.
         let is_uncertain = attempts.get() > 1 && response.results.iter().any(|it| it.code() == ResultCode::Duplicate);
         let stored = if is_uncertain {
             sync::stored(service, rows.iter().map(|(_, affiliate)| affiliate)).await?
@@ -93,7 +93,7 @@ pub(super) async fn send(
     Ok(())
 }
 
-/// Checks affiliates, and sends nothing. Of two rows with the same name, the second is a duplicate.
+/// Checks affiliates without sending them. The second of two rows with the same name is a duplicate.
 async fn check_only(
     mut batches: Batches<AffiliateRow>,
     on_duplicate: OnDuplicate,
@@ -155,7 +155,7 @@ async fn update(
     Ok(())
 }
 
-/// Returns the IDs of all affiliates of the company, by name.
+/// Returns the IDs of all the company's affiliates, by name.
 async fn ids_by_name(service: &Service) -> anyhow::Result<ByName<i64>> {
     let mut list =
         patiently(async || service.affiliates().list_affiliates(ListAffiliatesRequest::default()).await).await?;

@@ -1,4 +1,4 @@
-//! Reads rows in batches, ahead of the calls that send them.
+//! Reads rows in batches, ahead of the calls to the service.
 
 use std::ops::ControlFlow;
 
@@ -8,19 +8,19 @@ use tokio::{sync::mpsc, task::spawn_blocking};
 
 use super::{objects::Objects, recorder::Recorder, row::Position, source::Source};
 
-/// Number of batches to read ahead while one is sent.
+/// Batches to read ahead.
 const AHEAD: usize = 2;
 
-/// Fails if a JSON list ends before its last bracket.
+/// Fails if a JSON list is truncated.
 pub(super) fn check_end(source: &Source) -> anyhow::Result<()> {
-    let mut objects = (1..).zip(Objects::open(source, true).context("the file cannot be read")?);
+    let mut objects = (1..).zip(Objects::open(source, true).context("cannot read the file")?);
     objects.try_for_each(|(row, object)| object.map(drop).with_context(|| format!("record {row} cannot be read")))
 }
 
 pub(super) struct Batches<R>(mpsc::Receiver<anyhow::Result<Vec<Row<R>>>>);
 
 impl<R: Send + 'static> Batches<R> {
-    /// Reads batches of `size` rows on a separate thread: `read` passes on the rows.
+    /// Runs `read` on a separate thread, and collects its rows in batches of `size`.
     fn read<F>(size: usize, read: F) -> Self
     where
         F: FnOnce(&mut dyn FnMut(Row<R>) -> ControlFlow<()>) -> anyhow::Result<()> + Send + 'static,
@@ -36,13 +36,13 @@ impl<R: Send + 'static> Batches<R> {
                 let sent = sender.blocking_send(Ok(std::mem::replace(&mut batch, Vec::with_capacity(size))));
                 if sent.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             });
-            // This fails if nobody reads the rest.
+            // This fails if the receiver was dropped.
             let _ = sender.blocking_send(end.map(|()| batch));
         });
         Self(receiver)
     }
 
-    /// Reads the rows of a table. `record` turns them into records.
+    /// Reads the rows of a table, and converts them with `record`.
     pub(super) fn of_table<T: TableRecord + Send + 'static>(
         size: usize,
         mut table: Table<T>,
@@ -57,14 +57,14 @@ impl<R: Send + 'static> Batches<R> {
         })
     }
 
-    /// Reads JSON objects: the elements of a list, or one a line.
+    /// Reads JSON objects: list elements, or one object per line.
     pub(super) fn of_objects(
         size: usize,
         source: &Source,
         is_list: bool,
         parse: impl Fn(&[u8]) -> Result<R, Vec<RowError>> + Send + 'static,
     ) -> anyhow::Result<Self> {
-        let mut objects = Objects::open(source, is_list).context("the file cannot be read")?;
+        let mut objects = Objects::open(source, is_list).context("cannot read the file")?;
         Ok(Self::read(size, move |each| {
             let mut row = 0;
             while let Some(object) = objects.next() {
@@ -79,13 +79,12 @@ impl<R: Send + 'static> Batches<R> {
         }))
     }
 
-    /// Returns the next batch, and records nothing; `None` after the last.
+    /// Returns the next batch without recording its rows; `None` after the last.
     pub(super) async fn next_unrecorded(&mut self) -> anyhow::Result<Option<Vec<Row<R>>>> {
         self.0.recv().await.transpose()
     }
 
-    /// Returns the valid rows of the next batch that has any; `None` after the last. Records invalid rows, and writes earlier ones to the
-    /// report.
+    /// Returns the valid rows of the next batch with valid rows; `None` after the last. Records invalid rows, and writes earlier ones to the report.
     pub(super) async fn next(&mut self, recorder: &mut Recorder<'_>) -> anyhow::Result<Option<Vec<(Position, R)>>> {
         loop {
             recorder.flush().await?;

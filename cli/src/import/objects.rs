@@ -1,22 +1,22 @@
-//! The objects of a JSON file, read one at a time: lines, or elements of an array or of the array `data` of an envelope.
+//! Reads the objects of a JSON file one at a time: lines, elements of an array, or elements of an envelope's `data` array.
 
 use std::io::{self, BufRead, ErrorKind, Read as _};
 
 use super::source::{LONGEST_OBJECT, Source, too_long};
 
-/// The key of an envelope's records.
+/// Key of an envelope's records.
 const LIST: &[u8] = b"data";
 
 pub(super) struct Objects {
     text: Box<dyn BufRead + Send>,
-    /// The current line.
+    /// Number of the current line.
     pub(super) line: u64,
     is_list: bool,
-    /// Whether the elements of the list have begun.
+    /// Whether the reader is inside the list.
     is_open: bool,
 }
 
-/// The position in a JSON text: the number of open objects and arrays, and the last string.
+/// Position in a JSON text: the nesting depth and the last string.
 #[derive(Default)]
 struct Scan {
     depth: usize,
@@ -30,7 +30,7 @@ impl Scan {
         if self.is_string {
             self.is_string = self.is_escaped || byte != b'"';
             self.is_escaped = !self.is_escaped && byte == b'\\';
-            // A longer key is not `data`.
+            // Only the key `data` matters, so keep no longer strings.
             if self.is_string && self.string.len() <= LIST.len() {
                 self.string.push(byte);
             }
@@ -49,7 +49,7 @@ impl Scan {
 }
 
 impl Objects {
-    /// The elements of a list, or the lines of a file.
+    /// Opens a file as list elements or lines.
     pub(super) fn open(source: &Source, is_list: bool) -> io::Result<Self> {
         Ok(Self::new(source.text()?, is_list))
     }
@@ -58,7 +58,7 @@ impl Objects {
         Self { text, line: u64::from(is_list), is_list, is_open: false }
     }
 
-    /// Reads the next line that is not blank.
+    /// Reads the next nonblank line.
     fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
         while self.text.by_ref().take(LONGEST_OBJECT as u64 + 1).read_until(b'\n', &mut line)? > 0 {
@@ -97,7 +97,7 @@ impl Objects {
             if scan.depth > 0 || scan.is_string {
                 continue;
             }
-            // An object ends with its brace. Any other element is not a record, and ends before a separator.
+            // An object ends with its brace. Other elements are not records, and end before a separator.
             let is_end =
                 matches!(byte, b'}' | b']' | b'"') || matches!(self.text.fill_buf()?.first(), Some(b',' | b']'));
             if is_end {
@@ -106,7 +106,7 @@ impl Objects {
         }
     }
 
-    /// Reads until the first element.
+    /// Reads to the start of the list.
     fn begin(&mut self) -> io::Result<()> {
         let mut scan = Scan::default();
         loop {
@@ -121,7 +121,7 @@ impl Objects {
 
     fn byte(&mut self) -> io::Result<u8> {
         let Some(byte) = self.text.fill_buf()?.first().copied() else {
-            return Err(io::Error::new(ErrorKind::UnexpectedEof, "the file ends before its list of records does"));
+            return Err(io::Error::new(ErrorKind::UnexpectedEof, "the file ends before its record list is complete"));
         };
         self.text.consume(1);
         self.line += u64::from(byte == b'\n');
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_and_envelopes_hold_records() {
+    fn reads_records_from_arrays_and_envelopes() {
         let records = [r#"{"a":"]},\"{","b":[{}]}"#, r#"{"c": 1}"#].map(str::to_owned);
         for text in [
             r#"[{"a":"]},\"{","b":[{}]},{"c": 1}]"#,

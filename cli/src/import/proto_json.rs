@@ -1,16 +1,16 @@
-//! JSON as protobuf libraries print it: keys in camel case, 64-bit numbers as texts, enum names in capitals.
+//! Parses JSON from protobuf libraries: camel-case keys, 64-bit numbers as strings, and enum names in capitals.
 
 use compliance_api::description::{Field, Kind, Message};
 use serde::de::{DeserializeOwned, Error as _};
 use serde_json::{Map, Value};
 use spreadsheets::field_of;
 
-/// Reads a record.
+/// Parses a record.
 pub(super) fn parse<M: DeserializeOwned>(record: Value, message: &'static Message) -> serde_json::Result<M> {
     serde_json::from_value(object(record, message)?)
 }
 
-/// Returns the record in the form of files.
+/// Converts a record to the form of import files.
 fn object(value: Value, message: &'static Message) -> serde_json::Result<Value> {
     let Value::Object(given) = value else { return Ok(value) };
     let mut object = Map::new();
@@ -38,7 +38,7 @@ fn of_field(value: Value, field: &Field) -> serde_json::Result<Value> {
             Err(_) => text.into(),
         },
         (Kind::Choice(choices), Value::String(text)) => {
-            // The name of the value begins with the name of its enum: INCIDENT_TYPE_DISPLAY_AD.
+            // The value name begins with the enum name, as in INCIDENT_TYPE_DISPLAY_AD.
             let name = text.to_ascii_lowercase();
             let choice = choices.iter().find(|(_, choice)| name == format!("{}_{choice}", field.name));
             choice.map_or(text, |(_, choice)| choice.replace('_', " ")).into()
@@ -58,7 +58,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn records_of_protobuf_are_those_of_files() {
+    fn protobuf_json_parses_like_file_records() {
         let url = |record: Value| parse::<UrlObservation>(record, UrlObservation::MESSAGE);
         let printed = json!({"url": "https://example.org/", "affiliateId": "7", "lastSeen": "2026-01-31T12:00:00Z",
             "infractions": [{"infractionType": "Recruiting", "createdDate": "2026-01-30T00:00:00Z"}]});

@@ -1,4 +1,4 @@
-//! Counts and reports the rows of an import, and shows its progress.
+//! Counts and reports the rows of an import, and shows the progress.
 
 use std::{
     path::PathBuf,
@@ -17,26 +17,26 @@ use crate::{
     service::RecordKind,
 };
 
-/// The exit status of an import with invalid rows.
+/// Exit status of an import with invalid rows.
 const SOME_ROWS_BAD: u8 = 3;
-/// How long a stopped import waits for its report.
+/// Maximum wait for the report of a stopped import.
 const LAST_ROWS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Numbers of rows by result.
+/// Row counts by result.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Tally {
     pub(super) rows: u64,
     pub(super) created: u64,
     pub(super) updated: u64,
-    /// Rows whose record already existed.
+    /// Rows whose record already exists.
     pub(super) skipped: u64,
-    /// Affiliates that a roster does not have, if --absent is given.
+    /// Affiliates missing from the file, if --absent is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) absent: Option<u64>,
-    /// Absent affiliates that got the status, or would get it.
+    /// Absent affiliates that got the status, or would get it without `--dry-run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) absent_changed: Option<u64>,
-    /// Invalid rows, which the report lists.
+    /// Invalid rows, listed in the report.
     pub(super) bad: u64,
 }
 
@@ -52,10 +52,10 @@ struct Summary {
 
 pub(super) struct Recorder<'s> {
     pub(super) tally: Tally,
-    /// The status that absent affiliates get.
+    /// Status that absent affiliates get.
     pub(super) absent_status: Option<String>,
     report: Output,
-    /// Entries that are not written to the report yet.
+    /// Entries not yet written to the report.
     listed: Vec<Entry>,
     progress: Progress,
     source: &'s Source,
@@ -81,7 +81,7 @@ impl<'s> Recorder<'s> {
         self.list(position, errors);
     }
 
-    /// Counts absent affiliates, and absent affiliates that got the status.
+    /// Adds to the counts of absent affiliates and of changed absent affiliates.
     pub(super) fn count_absent(&mut self, absent: u64, changed: u64) {
         *self.tally.absent.get_or_insert(0) += absent;
         if self.absent_status.is_some() {
@@ -93,7 +93,7 @@ impl<'s> Recorder<'s> {
         self.listed.extend(errors.into_iter().map(|error| Entry { position, error }));
     }
 
-    /// Writes the listed rows in file order, and shows the progress.
+    /// Writes the pending entries in file order, and updates the progress.
     pub(super) async fn flush(&mut self) -> anyhow::Result<()> {
         self.listed.sort_by_key(|entry| entry.position.row);
         if !self.listed.is_empty() {
@@ -103,8 +103,8 @@ impl<'s> Recorder<'s> {
         Ok(())
     }
 
-    /// Completes the report, prints the summary, and returns the exit status. A failed or stopped import also prints the
-    /// summary of its acknowledged rows, and then returns its error.
+    /// Completes the report, prints the summary, and returns the exit status. A failed or stopped import also prints a summary of its acknowledged
+    /// rows before returning its error.
     pub(super) async fn conclude(
         mut self,
         dry_run: bool,
@@ -120,7 +120,7 @@ impl<'s> Recorder<'s> {
         };
         let is_reported = match &sent {
             Ok(()) => reported.await?,
-            // The error of the import is more important, and a pipe may block.
+            // The import's error is more important, and writing to a pipe can block.
             Err(_) => timeout(LAST_ROWS_TIMEOUT, reported).await.is_ok_and(|reported| reported.unwrap_or(false)),
         };
         let report = is_reported.then_some(report);

@@ -1,4 +1,4 @@
-//! URLs and cases: JSON objects of their messages, or CSV of an export.
+//! Imports URLs and cases from the JSON of their messages, or from the CSV of an export.
 
 use anyhow::{Context as _, bail};
 use compliance_api::{
@@ -20,20 +20,20 @@ use super::{
 };
 use crate::service::{RecordKind, Service, patiently};
 
-/// Number of records per batch.
+/// Records per batch.
 const BATCH: usize = 500;
 
-/// The service's result for a record: its code, whether the record was created, the violations and the message.
+/// Result for a record: code, whether the record was created, violations and message.
 type Outcome = (ResultCode, bool, Vec<FieldViolation>, String);
 
-/// A record of a file of URLs or cases.
+/// A URL or case in a file.
 pub(super) trait FileRecord: Serialize + DeserializeOwned + Check + Send + 'static {
-    /// The kind of the records.
+    /// Kind of the records.
     const KIND: RecordKind;
-    /// The fields that every record has.
+    /// Fields that every record must have.
     const REQUIRED: &[&str];
 
-    /// Sends records, and returns them with their outcomes. Sending them again changes nothing.
+    /// Sends records and returns them with their outcomes. Sending the same records again changes nothing.
     async fn send(records: Vec<Self>, service: &Service) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)>;
 }
 
@@ -63,7 +63,7 @@ impl FileRecord for OpenCaseRequest {
     }
 }
 
-/// Sends records in batches. Without a service, the records are only checked.
+/// Sends records in batches. Without a service, only counts them as valid.
 pub(super) async fn send<M: FileRecord>(
     mut batches: Batches<M>,
     service: Option<&Service>,
@@ -97,7 +97,7 @@ pub(super) async fn send<M: FileRecord>(
     Ok(())
 }
 
-/// Reads the records of a file in batches.
+/// Returns the records of a file in batches.
 pub(super) fn batches<M: FileRecord>(
     source: &Source,
     format: InputFormat,
@@ -106,7 +106,7 @@ pub(super) fn batches<M: FileRecord>(
     if !format.is_table() {
         let is_list = format == InputFormat::Json;
         let first = Objects::open(source, is_list).and_then(|mut objects| objects.next().transpose());
-        check_form::<M>(&first.context("the file cannot be read")?.unwrap_or_default())?;
+        check_form::<M>(&first.context("cannot read the file")?.unwrap_or_default())?;
         return Batches::of_objects(BATCH, source, is_list, parse);
     }
     let options = Options { required: M::REQUIRED, ..options };
@@ -117,11 +117,11 @@ pub(super) fn batches<M: FileRecord>(
     Ok(Batches::of_table(BATCH, table, |Exported(record)| record))
 }
 
-/// A record of a table, such as a CSV export.
+/// A record read from a table, such as a CSV export.
 struct Exported<M>(M);
 
 impl<M: FileRecord> TableRecord for Exported<M> {
-    /// Returns the field of a heading. The fields of a case stand beside the fields of its record.
+    /// Returns the field of a heading. Case fields are next to the fields of the record.
     fn target(heading: &str) -> Option<Target> {
         let own = field_of(M::MESSAGE, heading).filter(|field| field.name != CASE);
         let of_case = || match M::MESSAGE.field(CASE)?.kind {
@@ -147,11 +147,10 @@ impl<M: FileRecord> TableRecord for Exported<M> {
 
 const CASE: &str = "case";
 
-/// Where files of URLs and cases come from. Lists of the interface have the IDs of one company.
-const FORM: &str =
-    "`compliance export` writes the fields that can be imported; lists of the interface cannot be imported";
+/// Advice for files with unknown fields. API list responses contain the IDs of one company.
+const FORM: &str = "use the fields that `compliance export` writes; API list responses cannot be imported";
 
-/// Fails if a record has an ID, as lists of the interface have. Otherwise each record would be an error.
+/// Fails if a record has an ID, as in API list responses. Without this check, every record would be reported as invalid.
 fn check_form<M: Check>(record: &[u8]) -> anyhow::Result<()> {
     let record: Map<String, Value> = serde_json::from_slice(record).unwrap_or_default();
     match ["id", "case_id"].iter().find(|name| record.contains_key(**name) && M::MESSAGE.field(name).is_none()) {
@@ -160,7 +159,7 @@ fn check_form<M: Check>(record: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-/// Returns the record of a row.
+/// Builds the record of a row.
 fn object<M: Check>(values: Values) -> Result<Value, Vec<RowError>> {
     let (mut record, mut case) = (Map::new(), Map::new());
     for (field, text) in values {
@@ -174,17 +173,17 @@ fn object<M: Check>(values: Values) -> Result<Value, Vec<RowError>> {
     Ok(record.into())
 }
 
-/// Returns the value of a cell. Exports write fields that are not texts as JSON.
+/// Returns the value of a cell. Exports write all fields except text as JSON.
 fn value(field: &Field, text: String) -> Result<Value, RowError> {
     if !field.is_list && (!field.form.is_empty() || matches!(field.kind, Kind::Text | Kind::Choice(_))) {
         return Ok(text.into());
     }
     serde_json::from_str(&text)
-        .map_err(|error| RowError::new(field.name, &text, format!("The cell is not JSON: {error}.")))
+        .map_err(|error| RowError::new(field.name, &text, format!("The cell is not valid JSON: {error}.")))
 }
 
 fn parse<M: DeserializeOwned + Check>(line: &[u8]) -> Result<M, Vec<RowError>> {
-    // Only an error of the text itself names its position.
+    // Only errors from parsing the text contain a position.
     let read = serde_json::from_slice(line).or_else(|error| {
         let value: Value = serde_json::from_slice(line)?;
         proto_json::parse(value, M::MESSAGE).map_err(|_: serde_json::Error| error)
@@ -198,7 +197,7 @@ fn parse<M: DeserializeOwned + Check>(line: &[u8]) -> Result<M, Vec<RowError>> {
     Err(violations.iter().map(|each| field_error(&object, &each.path, &each.message)).collect())
 }
 
-/// Returns the error of a field at a path, with its value.
+/// Returns an error for the field at a path, with its value.
 fn field_error(record: &Value, path: &str, reason: &str) -> RowError {
     let value = record.pointer(&format!("/{}", path.replace('.', "/")));
     let text = value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));

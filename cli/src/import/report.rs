@@ -1,4 +1,4 @@
-//! The report: invalid rows and their errors.
+//! The report of an import: invalid rows and their errors.
 
 use std::{
     fs::{self, OpenOptions},
@@ -26,10 +26,10 @@ pub(super) struct Entry {
 }
 
 const COLUMNS: [&str; 6] = ["row", "line", "field", "value", "reason", "cell"];
-/// The beginning of a report, in NDJSON and in CSV.
+/// First bytes of a report, in NDJSON and in CSV.
 const BEGINNINGS: [&[u8]; 2] = [b"{\"row\":", b"row,line,field,value,reason"];
 
-/// Whether the report may replace an existing file: an earlier report, or an empty file.
+/// Returns whether a file is an earlier report or empty, so the report may replace it.
 fn is_report(path: &Path) -> io::Result<bool> {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -39,15 +39,15 @@ fn is_report(path: &Path) -> io::Result<bool> {
     Ok(head.is_empty() || BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)))
 }
 
-/// The file of the report, before anything is written.
+/// The checked path of a report.
 pub(super) struct Report {
     pub(super) path: PathBuf,
     is_device: bool,
 }
 
 impl Report {
-    /// Returns the report: `given`, or a file next to the imported file. Fails if it would replace anything except an earlier report, or if
-    /// it is the imported file under any name: a link, or an open descriptor.
+    /// Returns the report: `given`, or a file next to the imported file. Fails if the report would replace anything except an earlier report, or if
+    /// it is the imported file under another name, such as a link or an open descriptor.
     pub(super) fn check(given: Option<PathBuf>, imported: &Path) -> anyhow::Result<Self> {
         let is_device = given.as_deref().is_some_and(is_device);
         let path = given.unwrap_or_else(|| imported.with_added_extension("report.ndjson"));
@@ -69,11 +69,11 @@ impl Report {
         }
     }
 
-    /// Opens the report. It is CSV if its name ends in `.csv`, otherwise NDJSON.
+    /// Opens the report, as CSV if its name ends in `.csv`, otherwise as NDJSON.
     pub(super) async fn create(&self) -> anyhow::Result<Output> {
         let failure = format!("cannot write the report {}", self.path.display());
         let form = Form { format: OutputFormat::of(&self.path), escape: Escape::Formulas, columns: COLUMNS.to_vec() };
         let created = Output::create(self.path.clone(), self.is_device, form, failure).await;
-        created.context("there is no report (choose another file with --report)")
+        created.context("cannot create the report (choose another file with --report)")
     }
 }

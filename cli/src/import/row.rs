@@ -1,14 +1,14 @@
-//! The position of a row in its file.
+//! Position of a row in its file.
 
 use serde::Serialize;
 use spreadsheets::Row;
 
-/// The position of a row in its file.
+/// Position of a row in its file.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Position {
-    /// The number of the row. The first row below the headings is 1.
+    /// Row number. The first row below the headings is 1.
     pub(super) row: u64,
-    /// The number of its first line.
+    /// Number of the row's first line.
     pub(super) line: u64,
 }
 

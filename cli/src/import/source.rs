@@ -1,4 +1,4 @@
-//! The file. Its format is determined before anything is sent.
+//! The file to import. The command determines its format before it sends anything.
 
 use std::{
     fs::{File, OpenOptions},
@@ -14,29 +14,29 @@ use spreadsheets::{Encoding, FileError, is_table};
 
 /// Maximum length of a JSON object, in bytes.
 pub(super) const LONGEST_OBJECT: usize = 16 << 20;
-/// Bytes at the beginning of a file that determine its format.
+/// Bytes to read for determining the format of a file.
 const HEAD: u64 = 64 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum InputFormat {
-    /// Columns below a row of headings, separated by commas, semicolons, tabs or vertical bars.
+    /// Columns below a header row, separated by commas, semicolons, tabs or vertical bars.
     Csv,
     /// One JSON object per line.
     Ndjson,
-    /// A JSON array, or a list response of the interface: an envelope with an array as `data`.
+    /// A JSON array, or an API list response with a `data` array.
     Json,
     /// A sheet of an Excel workbook (`.xlsx`).
     Xlsx,
 }
 
 impl InputFormat {
-    /// Whether the format has columns below a row of headings.
+    /// Returns whether the format has columns below a header row.
     pub(super) fn is_table(self) -> bool {
         matches!(self, Self::Csv | Self::Xlsx)
     }
 }
 
-/// A file that can be read several times.
+/// A file that can be read more than once.
 #[derive(Debug)]
 pub(crate) struct Source {
     file: File,
@@ -47,34 +47,34 @@ pub(crate) struct Source {
 impl Source {
     pub(super) fn open(path: &Path, encoding: Option<Encoding>) -> anyhow::Result<Self> {
         let shown = path.display();
-        // A pipe without a writer must not block.
+        // Do not block on a pipe without a writer.
         let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
         let file = file?;
         let meta = file.metadata()?;
         if !meta.is_file() {
-            bail!("{shown} is not a regular file; it is read twice, so it cannot be a pipe");
+            bail!("{shown} is not a regular file: the import reads it twice, so it cannot be a pipe");
         }
         Ok(Self { file, encoding, size: meta.len() })
     }
 
-    /// Returns the file from its beginning. All copies have the same position.
+    /// Returns the file, rewound to its beginning. All copies share one position.
     pub(super) fn file(&self) -> io::Result<File> {
         let mut file = self.file.try_clone()?;
         file.rewind()?;
         Ok(file)
     }
 
-    /// Returns the text from its beginning, without a byte order mark.
+    /// Returns the text of the file, without a byte order mark.
     pub(super) fn text(&self) -> io::Result<Box<dyn BufRead + Send>> {
         Ok(Box::new(spreadsheets::text(self.file()?, self.encoding)?))
     }
 
-    /// Returns how many bytes of the file were read.
+    /// Returns the number of bytes read from the file.
     pub(super) fn position(&self) -> u64 {
         (&self.file).stream_position().unwrap_or(0)
     }
 
-    /// Returns the given format, or the format by content and name.
+    /// Returns the given format, or detects the format from content and name.
     pub(super) fn format(&self, path: &Path, given: Option<InputFormat>) -> anyhow::Result<InputFormat> {
         let mut head = Vec::new();
         self.file()?.take(HEAD).read_to_end(&mut head)?;
@@ -86,7 +86,7 @@ impl Source {
         }
         let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
         let mut head = Vec::new();
-        // The reader of the format reports an error, with its line.
+        // The reader of the format reports errors, with their lines.
         let _ = self.text()?.take(HEAD).read_to_end(&mut head);
         Ok(match (ending.as_deref(), head.trim_ascii_start()) {
             (Some("ndjson" | "jsonl"), _) => InputFormat::Ndjson,
@@ -99,12 +99,12 @@ impl Source {
     }
 }
 
-/// Returns the error of an object that is longer than [`LONGEST_OBJECT`].
+/// Returns an error for an object longer than [`LONGEST_OBJECT`].
 pub(super) fn too_long() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("a record is longer than {} MiB", LONGEST_OBJECT >> 20))
 }
 
-/// Returns the error of a file with the flag that can resolve it.
+/// Adds the flag that can resolve a file error.
 pub(super) fn advised(error: FileError) -> anyhow::Error {
     let flag = match error.option().filter(|_| !matches!(error, FileError::Unused(..))) {
         Some("columns") => {

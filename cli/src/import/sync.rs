@@ -1,4 +1,4 @@
-//! Sends affiliates as a roster, which the service compares with the company's affiliates.
+//! Sends affiliates as a roster, and the service compares it with the company's affiliates.
 
 use anyhow::bail;
 use compliance_api::{
@@ -19,9 +19,9 @@ use super::{batches::Batches, recorder::Recorder, row::Position};
 use crate::service::{Service, refused};
 
 pub(super) const IDENTIFIER: &str = "client_affiliate_id";
-/// A roster without rows was probably truncated. It would make all affiliates absent.
+/// Error for a roster without rows, which was probably truncated and would make all affiliates absent.
 const NO_ROWS: &str = "the file has no rows";
-/// Reports absent affiliates, and does not change them.
+/// Value of --absent that reports absent affiliates without changing them.
 const REPORT: &str = "report";
 
 /// Parses `report` or a status.
@@ -33,7 +33,7 @@ pub(super) fn absent(text: &str) -> Result<String, String> {
     Err(format!("expected {REPORT} or a status: {}", statuses.join(", ")))
 }
 
-/// What happens to affiliates that the file does not have.
+/// What to do with affiliates missing from the file.
 pub(super) struct Absent {
     is_reported: bool,
     pub(super) status: Option<String>,
@@ -41,20 +41,20 @@ pub(super) struct Absent {
 }
 
 impl Absent {
-    /// `absent` is `report`, or the status that the affiliates get.
+    /// Creates the settings from `report` or the status for absent affiliates.
     pub(super) fn new(absent: Option<&str>, max: Option<i64>) -> Self {
         let status = absent.filter(|absent| *absent != REPORT).map(str::to_owned);
         Self { is_reported: absent.is_some(), status, max }
     }
 
-    /// Returns the last message of a roster.
+    /// Returns the final request of a roster.
     fn request(&self, validate_only: bool) -> SyncAffiliatesRequest {
         let (absent_status, max_absent) = (self.status.clone(), self.max);
         SyncAffiliatesRequest { affiliates: Vec::new(), report_absent: true, absent_status, validate_only, max_absent }
     }
 }
 
-/// A stream of batches to the service, and its responses.
+/// A stream of batches to the service, with its responses.
 struct Stream {
     requests: mpsc::Sender<SyncAffiliatesRequest>,
     responses: Streaming<SyncAffiliatesResponse>,
@@ -69,12 +69,12 @@ impl Stream {
 
     /// Sends a batch and returns its results.
     async fn send(&mut self, request: SyncAffiliatesRequest) -> anyhow::Result<Option<SyncAffiliatesResponse>> {
-        // This fails if the service has ended the stream. Its next message has the reason.
+        // This fails if the service has ended the stream. The next message has the reason.
         let _ = self.requests.send(request).await;
         next(&mut self.responses).await
     }
 
-    /// Sends the last request and returns the responses to it.
+    /// Sends the final request and returns its responses.
     async fn end(self, request: SyncAffiliatesRequest) -> Streaming<SyncAffiliatesResponse> {
         let _ = self.requests.send(request).await;
         self.responses
@@ -96,14 +96,14 @@ fn failed(status: &Status) -> anyhow::Error {
     }
 }
 
-/// Returns an item of a roster that changes nothing: the identifier alone.
+/// Returns a roster item with only the identifier, which changes nothing.
 fn identified(row: &AffiliateRow) -> AffiliateSync {
     let client_affiliate_id = row.input.client_affiliate_id.clone();
     let affiliate = AffiliateInput { client_affiliate_id, ..AffiliateInput::default() };
     AffiliateSync { affiliate: Some(affiliate), update_mask: None }
 }
 
-/// Fails if too many affiliates would get the status. Reads all rows, and writes nothing.
+/// Fails if too many affiliates would get the status. Reads all rows without writing anything.
 pub(super) async fn check_absent(
     mut batches: Batches<AffiliateRow>,
     absent: &Absent,
@@ -130,7 +130,7 @@ pub(super) async fn check_absent(
     Ok(())
 }
 
-/// Returns whether the service has each affiliate with exactly the values of its row. Writes nothing.
+/// Returns whether each stored affiliate has exactly the values of its row. Writes nothing.
 pub(super) async fn stored<'r>(
     service: &Service,
     rows: impl Iterator<Item = &'r AffiliateRow>,
@@ -153,7 +153,7 @@ pub(super) async fn send(
     recorder: &mut Recorder<'_>,
 ) -> anyhow::Result<()> {
     let mut stream = Stream::open(service).await?;
-    // The rows, by their positions in the roster.
+    // Row numbers by roster position.
     let mut rows: Vec<u64> = Vec::new();
     while let Some(batch) = batches.next(recorder).await? {
         rows.extend(batch.iter().map(|(position, _)| position.row));
@@ -168,12 +168,12 @@ pub(super) async fn send(
         return Ok(());
     }
     recorder.absent_status.clone_from(&absent.status);
-    // An invalid row may be an affiliate that seems absent.
+    // A seemingly absent affiliate may be in an invalid row.
     if absent.status.is_some() && rows.len() as u64 != recorder.tally.rows {
         tracing::warn!("absent affiliates keep their status, because some rows of the file are invalid");
         absent.status = None;
     }
-    // The roster is complete now.
+    // The roster is complete.
     let mut responses = stream.end(absent.request(dry_run)).await;
     while let Some(message) = next(&mut responses).await? {
         for affiliate in message.absent {
@@ -184,7 +184,7 @@ pub(super) async fn send(
                 _ => format!("is {before}"),
             };
             let id = affiliate.affiliate_id;
-            let reason = format!("The file does not have the affiliate {id}; its status {after}.");
+            let reason = format!("The file does not contain the affiliate {id}; its status {after}.");
             let error = RowError::new(IDENTIFIER, &affiliate.client_affiliate_id, reason);
             recorder.list(Position { row: 0, line: 0 }, vec![error]);
         }
@@ -214,13 +214,13 @@ fn record(
     }
 }
 
-/// Returns the errors of a row. `rows` has the row of each position in the roster.
+/// Returns the errors of a row. `rows` contains the row number for each roster position.
 fn errors(affiliate: &AffiliateRow, result: &AffiliateSyncResult, rows: &[u64]) -> Vec<RowError> {
     if !result.violations.is_empty() {
         let violations = result.violations.iter();
         return violations.map(|each| affiliate.error(&each.field, &each.description)).collect();
     }
-    // A duplicate is always a name.
+    // Only names can be duplicates.
     let is_name = result.code() == ResultCode::Duplicate;
     let field = if is_name { "affiliate_name" } else { IDENTIFIER };
     let rows = result.conflicting_positions.iter().filter_map(|position| rows.get(usize::try_from(*position).ok()?));

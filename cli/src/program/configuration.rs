@@ -1,4 +1,4 @@
-//! The settings of a command: flags and environment variables, in this order of precedence.
+//! Settings of a command: flags, then environment variables, in order of precedence.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -12,25 +12,25 @@ use clap::{
 };
 use strsim::normalized_damerau_levenshtein;
 
-/// The exit status for wrong settings.
+/// Exit status for invalid settings.
 pub(crate) const WRONG_SETTING: u8 = 2;
-/// The prefix of variable names.
+/// Prefix of variable names.
 const PREFIX: &str = "COMPLIANCE_";
-/// Minimum similarity of a suggested name, from 0 to 1.
+/// Minimum similarity of suggested names, from 0 to 1.
 const SIMILAR: f64 = 0.7;
-/// A variable that is not a setting of a command.
+/// Variable without a flag.
 const POSTGRES_BIN: &str = "COMPLIANCE_POSTGRES_BIN";
 
-/// Parses `arguments`, program name first, with the environment. Exits the process with status 2 and a message if they are invalid, and with
-/// 0 after help.
+/// Parses the arguments and the environment. The first argument is the program name. Prints a message and exits with status 2 if a setting is
+/// invalid, and with status 0 after help.
 ///
-/// An empty environment variable counts as absent: deployment tools often set a variable without a value.
+/// Empty environment variables count as unset, because deployment tools often set variables without a value.
 pub(crate) fn parse<P: CommandFactory + FromArgMatches>(arguments: impl IntoIterator<Item = OsString>) -> P {
     let mut command = ignore_empty_variables(P::command());
     let parsed = command.try_get_matches_from_mut(arguments);
     let mut matches = parsed.unwrap_or_else(|error| {
         if let Some(variable) = variable_of_wrong_value(&error, &command) {
-            // Standard error may be closed; there is nowhere else to report to.
+            // If standard error is closed, nowhere is left to report to.
             let _ = writeln!(std::io::stderr(), "{error}\nThe value is in the environment variable {variable}.");
             exit(WRONG_SETTING.into())
         }
@@ -47,8 +47,8 @@ fn ignore_empty_variables(command: Command) -> Command {
     command.mut_args(ignore).mut_subcommands(ignore_empty_variables)
 }
 
-/// Returns environment variables that are named like settings and that no command has, each with the most similar setting. They are not
-/// errors: deployment tools also set variables for other programs.
+/// Returns unknown environment variables with the prefix of settings, each with the most similar setting. They are not errors, because deployment
+/// tools also set variables for other programs.
 pub(crate) fn unknown_variables(program: &Command) -> Vec<(String, Option<String>)> {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let is_unknown = |name: &String| {
@@ -66,14 +66,14 @@ pub(crate) fn unknown_variables(program: &Command) -> Vec<(String, Option<String
     unknown.into_iter().map(with_similar).collect()
 }
 
-/// The documented variables of a command and its subcommands.
+/// Returns the documented variables of a command and its subcommands.
 fn variables(command: &Command) -> Vec<String> {
     let shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
     let own = shown.filter_map(|argument| argument.get_env()?.to_str().map(str::to_owned));
     own.chain(command.get_subcommands().flat_map(variables)).collect()
 }
 
-/// Returns the most similar name, if it is similar enough to be what was meant.
+/// Returns the most similar name, if it is similar enough to suggest.
 fn similar(name: &str, known: &[String]) -> Option<String> {
     let rest = |name: &str| name.trim_start_matches(PREFIX).to_owned();
     let scored = known.iter().map(|known| (normalized_damerau_levenshtein(&rest(name), &rest(known)), known));
@@ -81,7 +81,7 @@ fn similar(name: &str, known: &[String]) -> Option<String> {
     best.filter(|(score, _)| *score >= SIMILAR).map(|(_, known)| known.clone())
 }
 
-/// Returns the variable with the value that an error rejects; `None` if the value is on the command line.
+/// Returns the variable whose value an error rejects; `None` if the value is from the command line.
 fn variable_of_wrong_value<'c>(error: &clap::Error, command: &'c Command) -> Option<std::ffi::os_str::Display<'c>> {
     let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else { return None };
     let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else { return None };

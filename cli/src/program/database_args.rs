@@ -1,4 +1,4 @@
-//! The database of a program.
+//! Database settings of a program.
 
 use std::path::PathBuf;
 
@@ -10,26 +10,26 @@ use super::{
     secret_values::{Hidden, from_value_or_file, read},
 };
 
-/// The database that a program works on.
+/// The database URL, given directly or in a file.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DatabaseUrlArgs {
-    /// Database: `postgres://user:password@host/database`. Without it, `serve` and the commands that work on a data folder use their own
-    /// PostgreSQL.
+    /// Database URL: `postgres://user:password@host/database`. Without a URL, `serve` and the commands that work on a data
+    /// folder use their own PostgreSQL.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     database_url: Option<Hidden>,
-    /// File with the database URL, instead of --database-url. When a connection fails, the service reads the file again, so you can change
-    /// the password.
+    /// File with the database URL, instead of --database-url. When a connection fails, the service reads the file again, so you can change the
+    /// password without a restart.
     #[arg(long, env = "COMPLIANCE_DATABASE_URL_FILE", value_name = "FILE", conflicts_with = "database_url")]
     database_url_file: Option<PathBuf>,
 }
 
 impl DatabaseUrlArgs {
-    /// Whether a database is given, in either form.
+    /// Returns whether a database is given, by URL or file.
     pub(crate) fn is_given(&self) -> bool {
         self.database_url_file.is_some() || self.database_url.as_ref().and_then(Hidden::filled).is_some()
     }
 
-    /// Returns how to connect; `None` if no database is given. Fails if the URL is malformed, or if its file cannot be read.
+    /// Returns how to connect; `None` without a database. Fails if the URL is malformed or its file cannot be read.
     pub(crate) fn target(&self) -> Result<Option<Target>, InvalidSetting> {
         target(self.database_url.as_ref(), self.database_url_file.as_ref(), "database-url")
     }
@@ -41,7 +41,7 @@ impl DatabaseUrlArgs {
     }
 }
 
-/// Settings of earlier versions. A start rejects them, because without them the service would put the load of all reads on one server.
+/// Removed settings. Startup rejects them instead of silently sending all reads to one server.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RemovedArgs {
     #[arg(long, env = "COMPLIANCE_READ_DATABASE_URL", hide = true, hide_env_values = true, value_name = "URL")]
@@ -51,7 +51,7 @@ pub(crate) struct RemovedArgs {
 }
 
 impl RemovedArgs {
-    /// Fails if one of them is given.
+    /// Fails if a removed setting is given.
     pub(crate) fn check(&self) -> Result<(), InvalidSetting> {
         let setting = match (&self.read_database_url_file, self.read_database_url.as_ref().and_then(Hidden::filled)) {
             (Some(_), _) => "read-database-url-file",
@@ -63,7 +63,7 @@ impl RemovedArgs {
     }
 }
 
-/// Returns the database of a URL: the value of `setting`, or the content of its `-file` setting.
+/// Returns the database from the value of `setting` or the content of its `-file` setting.
 fn target(value: Option<&Hidden>, file: Option<&PathBuf>, setting: &str) -> Result<Option<Target>, InvalidSetting> {
     let target = from_value_or_file(value, file, setting, |url| database::target(&url))?;
     let again = |file: PathBuf| {

@@ -1,15 +1,15 @@
-//! File descriptors: the limit of the process, and how many connections fit in it.
+//! File descriptor limit of the process, and the number of connections it allows.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Maximum number of descriptors. Some systems have a hard limit of a billion.
+/// Maximum limit to set. Some systems have a hard limit of a billion.
 const MOST: u64 = 1 << 20;
-/// Descriptors for everything except client and database connections: logs, timers, ports, key sets, files.
+/// Descriptors reserved for logs, timers, ports, key sets and files.
 const OTHERS: usize = 64;
-/// Minimum number of connections per port, even with few descriptors.
+/// Minimum number of connections per port, even if descriptors are scarce.
 const FEWEST_CONNECTIONS: usize = 8;
 
-/// The process's limit of file descriptors.
+/// File descriptor limit of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Descriptors(usize);
 
@@ -19,12 +19,12 @@ impl Descriptors {
         getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(_, hard)| hard)
     }
 
-    /// Raises the limit as far as the process may, and logs it.
+    /// Raises the limit as far as allowed, and logs the new limit.
     pub(crate) fn raise() -> Self {
         let (soft, hard) = match getrlimit(Resource::RLIMIT_NOFILE) {
             Ok(limits) => limits,
             Err(error) => {
-                tracing::warn!(%error, "cannot read the limit of file descriptors");
+                tracing::warn!(%error, "cannot read the file descriptor limit");
                 return Self(MOST as usize);
             }
         };
@@ -32,7 +32,7 @@ impl Descriptors {
         let limit = match setrlimit(Resource::RLIMIT_NOFILE, wanted, hard) {
             Ok(()) => wanted,
             Err(error) => {
-                tracing::warn!(%error, "cannot raise the limit of file descriptors");
+                tracing::warn!(%error, "cannot raise the file descriptor limit");
                 soft
             }
         };
@@ -40,8 +40,8 @@ impl Descriptors {
         Self(usize::try_from(limit).unwrap_or(usize::MAX))
     }
 
-    /// Lowers the maximum connections of a port if there are too few descriptors. `ports` is the number of ports, and `others` the number of
-    /// connections that the process itself makes.
+    /// Lowers the connection limit of a port if there are too few descriptors. `ports` is the number of ports, and `others` is the
+    /// number of outgoing connections.
     pub(crate) fn bound(self, port: &str, max_connections: &mut usize, ports: usize, others: usize) {
         let available = self.0.saturating_sub(OTHERS + others) / ports;
         let connections = available.max(FEWEST_CONNECTIONS);
@@ -62,7 +62,7 @@ mod tests {
     use super::Descriptors;
 
     #[test]
-    fn ports_divide_the_descriptors() {
+    fn ports_share_descriptors_evenly() {
         let connections = |descriptors, ports| {
             let mut connections = 10_000;
             Descriptors(descriptors).bound("REST", &mut connections, ports, 16);

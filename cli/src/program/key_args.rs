@@ -1,4 +1,4 @@
-//! The keys of tokens: their sources, and when they are loaded again.
+//! Token keys: their sources, and when the service reloads them.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -24,16 +24,16 @@ use super::{
     secret_values::{Hidden, from_value_or_file},
 };
 
-/// Maximum wait after a failed attempt. Until an attempt succeeds, revoked keys may stay in use.
+/// Maximum wait after a failed reload. Revoked keys stay in use until a reload succeeds.
 const RETRY_INTERVAL: Duration = Duration::from_secs(30);
 const FAILURES: &str = "compliance_token_key_refresh_failures_total";
 const LOADED: &str = "compliance_token_keys_loaded_timestamp_seconds";
 
-/// The shared secret and the issuer of tokens, for programs that sign or verify tokens.
+/// Shared secret and issuer, for programs that sign or verify tokens.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SigningArgs {
-    /// Secret that signs tokens (HS256), at least 32 bytes. Other users of the machine can see flags: prefer the environment variable or a
-    /// file.
+    /// Secret that signs tokens (HS256), at least 32 bytes. Other users of the machine can see flags: prefer the environment
+    /// variable or a file.
     #[arg(long = "jwt-secret", env = "COMPLIANCE_JWT_SECRET", hide_env_values = true, value_name = "SECRET")]
     secret: Option<Hidden>,
     /// File with the secret, instead of --jwt-secret.
@@ -45,19 +45,19 @@ pub(crate) struct SigningArgs {
     /// Audience of tokens (`aud`).
     #[arg(long = "jwt-audience", env = "COMPLIANCE_JWT_AUDIENCE", default_value = AUDIENCE, value_name = "NAME")]
     audience: String,
-    /// Claim that names the company, as a number or as digits. Give a name, such as `https://example.com/company`, or the names of nested
-    /// claims separated by dots, such as `tenant.id`.
+    /// Claim with the company ID, as a number or as digits. Give a name, such as `https://example.com/company`, or the path of a nested
+    /// claim, such as `tenant.id`.
     #[arg(long = "jwt-company-claim", env = "COMPLIANCE_JWT_COMPANY_CLAIM", default_value = COMPANY_CLAIM, value_name = "NAME")]
     company_claim: String,
 }
 
 impl SigningArgs {
-    /// Returns the secret, if one is given. Fails if it is too short, or if its file cannot be read.
+    /// Returns the secret, if given. Fails if the secret is too short or its file cannot be read.
     pub(crate) fn secret(&self) -> Result<Option<Secret>, InvalidSetting> {
         from_value_or_file(self.secret.as_ref(), self.jwt_secret_file.as_ref(), "jwt-secret", Secret::new)
     }
 
-    /// Returns the rules for the claims of tokens. Empty values count as absent.
+    /// Returns the rules for token claims. Empty values count as unset.
     fn rules(&self) -> ClaimRules {
         let or = |text: &String, default: &str| if text.is_empty() { default } else { text }.to_owned();
         ClaimRules {
@@ -68,17 +68,17 @@ impl SigningArgs {
         }
     }
 
-    /// Signs a token of the configured issuer.
+    /// Signs a token for the configured issuer and audience.
     pub(crate) fn issue(&self, secret: &Secret, claims: Claims) -> anyhow::Result<String> {
         let ClaimRules { issuer, audience, company, .. } = self.rules();
         let claims = Claims { iss: issuer, aud: Audience::One(audience), ..claims };
-        issue_for(secret, &claims, &company).context("the token cannot be signed")
+        issue_for(secret, &claims, &company).context("cannot sign the token")
     }
 }
 
 /// Parses a role and its scopes: `role=scope+scope`.
 fn role_scopes(text: &str) -> Result<(String, Vec<String>), String> {
-    let known = || format!("must be ROLE=SCOPE+SCOPE, with these scopes: {}", SCOPES.join(", "));
+    let known = || format!("must be ROLE=SCOPE+SCOPE, with scopes from this list: {}", SCOPES.join(", "));
     let (role, scopes) = text.rsplit_once('=').filter(|(role, _)| !role.is_empty()).ok_or_else(known)?;
     let scopes: Vec<String> = scopes.split('+').map(str::to_owned).collect();
     if scopes.iter().all(|scope| SCOPES.contains(&scope.as_str())) {
@@ -88,20 +88,20 @@ fn role_scopes(text: &str) -> Result<(String, Vec<String>), String> {
     }
 }
 
-/// The keys that tokens are verified with.
+/// Keys that verify tokens.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct KeyArgs {
     #[command(flatten)]
     pub(crate) signing: SigningArgs,
-    /// Scopes of roles: ROLE=SCOPE+SCOPE. Tokens have roles in the claims `roles` (Entra ID) or `realm_access.roles` (Keycloak).
-    /// Separate several by commas, or repeat the flag.
+    /// Scopes of roles: ROLE=SCOPE+SCOPE. Tokens have roles in the claims `roles` (Entra ID) or `realm_access.roles` (Keycloak). Separate multiple
+    /// roles with commas, or repeat the flag.
     #[arg(long, env = "COMPLIANCE_JWT_ROLE_SCOPES", value_name = "ROLE=SCOPES", value_delimiter = ',', value_parser = role_scopes)]
     jwt_role_scopes: Vec<(String, Vec<String>)>,
-    /// Claim that names the person: as the case worker in the console, in the record of changes and in logs. It is a text, such as `email` or
-    /// `profile.name`, that people cannot change themselves. Tokens without it have `sub`.
+    /// Claim that names the person in the console (as case worker), the record of changes and logs. Choose a text claim that people cannot change
+    /// themselves, such as `email` or `profile.name`. If a token lacks this claim, the service uses `sub`.
     #[arg(long, env = "COMPLIANCE_JWT_PERSON_CLAIM", default_value = PERSON_CLAIM, value_name = "NAME")]
     jwt_person_claim: String,
-    /// Second secret that tokens may be signed with (HS256), during a rotation.
+    /// Second secret for verifying tokens (HS256), during a rotation.
     #[arg(long, env = "COMPLIANCE_JWT_SECOND_SECRET", hide_env_values = true, value_name = "SECRET")]
     jwt_second_secret: Option<Hidden>,
     /// File with the second secret, instead of --jwt-second-secret.
@@ -116,22 +116,22 @@ pub(crate) struct KeyArgs {
     /// PEM file with the authorities of an https --jwks-url [default: the system's authorities].
     #[arg(long, env = "COMPLIANCE_JWKS_CA", value_name = "FILE")]
     jwks_ca: Option<PathBuf>,
-    /// Time after which the service reloads a key set. Until then, the service accepts tokens of a revoked key. A token with an unknown key
-    /// reloads the set immediately, at most every 10 s.
+    /// Interval between reloads of a key set. Until the next reload, the service accepts tokens with a revoked key. A token with an unknown key
+    /// triggers an immediate reload, at most every 10 s.
     #[arg(long, env = "COMPLIANCE_JWKS_REFRESH", default_value = "5m", value_name = "TIME",
           value_parser = duration(Duration::from_secs(1)..=Duration::from_hours(24)))]
     jwks_refresh: Duration,
 }
 
 impl KeyArgs {
-    /// Loads the given keys. Fails if there are none, if the secret is too short, or if a key set cannot be loaded.
+    /// Loads the given keys. Fails without keys, with a short secret, or if a key set cannot be loaded.
     pub(crate) async fn verifier(&self) -> anyhow::Result<Arc<Verifier>> {
         let missing = || InvalidSetting::missing("--jwt-secret, --jwks-file or --jwks-url", KeyError::None);
         let (_, verifier) = self.given().await?.ok_or_else(missing)?;
         Ok(verifier)
     }
 
-    /// Loads the given keys, if there are any, with the secret. Fails like [`Self::verifier`].
+    /// Loads the given keys; `None` without keys. Also returns the secret, if given. Otherwise fails like [`Self::verifier`].
     pub(crate) async fn given(&self) -> anyhow::Result<Option<(Option<Secret>, Arc<Verifier>)>> {
         let secret = self.signing.secret()?;
         let (second, file) = (self.jwt_second_secret.as_ref(), self.jwt_second_secret_file.as_ref());
@@ -158,7 +158,7 @@ impl KeyArgs {
         }
         match Verifier::with_rules(source, self.rules()).await {
             Ok(verifier) => Ok(Some((secret, Arc::new(verifier)))),
-            // The server may be available later.
+            // The key server may become available later.
             Err(error @ KeyError::Fetch { .. }) => Err(error.into()),
             Err(error) => {
                 let settings = ["jwks-file", "jwks-url"].map(named).join(" or ");
@@ -167,12 +167,12 @@ impl KeyArgs {
         }
     }
 
-    /// Starts a task that reloads the key sets until the handle is dropped; `None` if the keys cannot change. It reloads them at intervals,
-    /// and when a token has an unknown key. If a reload fails, the previous keys stay in use.
+    /// Starts a task that reloads the key sets until the handle is dropped; `None` if the keys cannot change. The task reloads them at intervals, and
+    /// when a token has an unknown key. If a reload fails, the previous keys stay in use.
     pub(crate) fn refresh(&self, verifier: &Arc<Verifier>) -> Option<AbortOnDropHandle<()>> {
         let verifier = verifier.can_refresh().then(|| Arc::clone(verifier))?;
         let interval = self.jwks_refresh;
-        describe_counter!(FAILURES, "Failed reloads of key sets.");
+        describe_counter!(FAILURES, "Failed key set reloads.");
         describe_gauge!(LOADED, "Time at which the current key sets were loaded, in seconds since 1970.");
         let (failures, loaded) = (counter!(FAILURES), gauge!(LOADED));
         let record = move || loaded.set(unix_now().unwrap_or_default() as f64);
@@ -208,7 +208,7 @@ impl KeyArgs {
         Some(AbortOnDropHandle::new(background::spawn("key refresh", refresh)))
     }
 
-    /// Returns the rules for the claims of tokens.
+    /// Returns the rules for token claims, including persons and roles.
     pub(crate) fn rules(&self) -> ClaimRules {
         let person = if self.jwt_person_claim.is_empty() { PERSON_CLAIM } else { &self.jwt_person_claim };
         ClaimRules { person: person.to_owned(), role_scopes: self.jwt_role_scopes.clone(), ..self.signing.rules() }
@@ -218,7 +218,7 @@ impl KeyArgs {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn roles_have_known_scopes() {
+    fn invalid_role_scopes_are_rejected() {
         let scopes = |scopes: &[&str]| scopes.iter().map(|&scope| scope.to_owned()).collect::<Vec<_>>();
         assert_eq!(super::role_scopes("Officer=cases"), Ok(("Officer".to_owned(), scopes(&["cases"]))));
         assert_eq!(super::role_scopes("a=b=audit+erase"), Ok(("a=b".to_owned(), scopes(&["audit", "erase"]))));

@@ -1,4 +1,4 @@
-//! Key sets at an address: JSON Web Key Sets over HTTP.
+//! Downloads JSON Web Key Sets over HTTP.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,17 +14,17 @@ use super::failure::describe;
 
 /// Maximum size of a key set, in bytes.
 const MAX_JWKS_BYTES: usize = 1 << 20;
-/// How long the download of a key set may take.
+/// Timeout for downloading a key set.
 const JWKS_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Downloads the key set at an address. It reads the authorities each time, because the file may change.
+/// Downloads a key set. Reads the authorities each time, because the file may change.
 pub(super) fn fetch(
     url: PrivateUrl,
     ca: Option<PathBuf>,
 ) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>> {
     Box::pin(async move {
         let url = Url::parse(url.reveal()).map_err(|error| error.to_string())?;
-        // A redirect must not lead from TLS to plain HTTP, where anybody on the path could replace the keys.
+        // Reject redirects from TLS to plain HTTP, where anyone on the path could replace the keys.
         let mut client = Client::builder().timeout(JWKS_TIMEOUT).https_only(url.scheme() == "https");
         if let Some(path) = ca {
             client = client.tls_certs_only(authorities(&path)?);
@@ -42,17 +42,17 @@ pub(super) fn fetch(
     })
 }
 
-/// Returns the message of an error without the URL, which may have a password.
+/// Returns the error message without the URL, which may contain a password.
 fn reason(error: reqwest::Error) -> String {
     describe(&error.without_url().into())
 }
 
-/// Reads the certificates in a PEM file.
+/// Reads the certificates from a PEM file.
 pub(super) fn authorities(path: &Path) -> Result<Vec<Certificate>, String> {
     let pem = std::fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let certificates = Certificate::from_pem_bundle(&pem).unwrap_or_default();
     if certificates.is_empty() {
-        return Err(format!("{} has no PEM certificate", path.display()));
+        return Err(format!("{} contains no PEM certificate", path.display()));
     }
     Ok(certificates)
 }
@@ -64,10 +64,10 @@ mod tests {
         token::{KeyError, KeySource, Verifier},
     };
 
-    /// RFC 3986, 3.2.1: a password in a URL must not be shown.
+    /// RFC 3986, 3.2.1: applications should not show the password in a URL.
     #[tokio::test]
-    async fn the_password_of_a_url_is_not_shown() {
-        // Nobody listens on port 1.
+    async fn key_set_errors_hide_url_credentials() {
+        // Nothing listens on port 1.
         for url in [
             "http://user:hidden@127.0.0.1:1/keys?token=hidden",
             "https://user:hidden@127.0.0.1:port/",

@@ -1,4 +1,4 @@
-//! The log on standard error: text lines or JSON objects.
+//! Logs to standard error, as text or JSON lines.
 
 use std::{
     io::{IsTerminal as _, stderr},
@@ -17,38 +17,38 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-/// The default filter. It leaves out PostgreSQL notices such as "relation already exists", and access lines of successful requests,
-/// which cost time at high rates.
+/// Default filter. Omits PostgreSQL notices, such as "relation already exists", and access lines of successful requests, which
+/// are expensive at high rates.
 const DEFAULT: &str = "info,access=warn,sqlx::postgres::notice=warn";
 
 /// Filter and format of the log.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Log")]
 pub(crate) struct LoggingArgs {
-    /// Level of the log, or levels of modules, such as `info,sqlx=debug`.
+    /// Log level, or levels of modules, such as `info,sqlx=debug`.
     #[arg(long = "log", env = "COMPLIANCE_LOG", default_value = DEFAULT, value_name = "FILTER", global = true,
           value_parser = filter)]
     filter: Targets,
-    /// Format of the log.
+    /// Log format.
     #[arg(long = "log-format", env = "COMPLIANCE_LOG_FORMAT", default_value = "text", global = true)]
     format: Format,
 }
 
-/// Formats of the log.
+/// Log formats.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// One line of text for each event.
+    /// One line of text per event.
     Text,
-    /// One JSON object for each event.
+    /// One JSON object per event.
     Json,
 }
 
-/// Parses a filter: levels, and levels of modules, separated by commas.
+/// Parses a filter: comma-separated levels and module levels.
 fn filter(text: &str) -> Result<Targets, String> {
     let text = if text.trim().is_empty() { DEFAULT } else { text };
     let allowed =
         "must be a level (off, error, warn, info, debug, trace) or levels of modules, such as info,sqlx=debug";
-    // The parser would read any other word as a module, and log all of its events.
+    // The parser would treat any other word as a module, and log all its events.
     let is_level = |text: &str| !text.trim().is_empty() && text.trim().parse::<LevelFilter>().is_ok();
     if !text.split(',').all(|part| is_level(part.rsplit_once('=').map_or(part, |(_, level)| level))) {
         return Err(allowed.to_owned());
@@ -56,7 +56,7 @@ fn filter(text: &str) -> Result<Targets, String> {
     text.parse().map_err(|_| allowed.to_owned())
 }
 
-/// The current filter, which can be replaced.
+/// Handle that reads and replaces the current filter.
 static FILTER: OnceLock<reload::Handle<Targets, Registry>> = OnceLock::new();
 
 /// Returns the current filter.
@@ -64,19 +64,19 @@ pub(crate) fn current_filter() -> String {
     FILTER.get().and_then(|handle| handle.with_current(ToString::to_string).ok()).unwrap_or_default()
 }
 
-/// Replaces the filter. If the text is not a filter, this fails and changes nothing.
+/// Replaces the filter. Fails and changes nothing if the text is invalid.
 pub(crate) fn set_filter(text: &str) -> Result<(), String> {
     let filter = filter(text)?;
-    let handle = FILTER.get().ok_or("the log has no filter")?;
+    let handle = FILTER.get().ok_or("logging has not started")?;
     handle.reload(filter).map_err(|error| error.to_string())
 }
 
-/// Starts logging to standard error, panics included.
+/// Starts logging to standard error, including panics.
 pub(crate) fn start(args: &LoggingArgs) -> anyhow::Result<()> {
     let (filter, handle) = reload::Layer::new(args.filter.clone());
-    // This function runs once.
+    // This function runs only once, so the filter is not set yet.
     let _ = FILTER.set(handle);
-    // By default, the layer reports a failed write on standard error, and panics if standard error is closed.
+    // By default, the layer reports failed writes to standard error, and panics if it is closed.
     let layer = fmt::layer().with_writer(stderr).log_internal_errors(false);
     let registry = tracing_subscriber::registry().with(filter);
     match args.format {
@@ -86,7 +86,7 @@ pub(crate) fn start(args: &LoggingArgs) -> anyhow::Result<()> {
         }
         Format::Json => registry.with(layer.json().flatten_event(true)).try_init(),
     }
-    .context("the log cannot be set up")?;
+    .context("cannot set up logging")?;
     std::panic::set_hook(Box::new(|panic| {
         let error = panic.payload_as_str().unwrap_or("");
         let location = panic.location().map(ToString::to_string);
@@ -100,7 +100,7 @@ mod tests {
     use super::filter;
 
     #[test]
-    fn filters_consist_of_levels() {
+    fn log_filter_requires_valid_levels() {
         for right in ["", "info", "DEBUG", "info,sqlx=debug", "warn, rest_gateway::observe=trace", super::DEFAULT] {
             assert!(filter(right).is_ok(), "{right}");
         }

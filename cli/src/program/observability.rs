@@ -1,4 +1,4 @@
-//! Metrics at the admin address, and traces.
+//! Serves metrics at the admin address, and exports traces.
 
 use std::{io, net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -31,40 +31,39 @@ use super::{
 };
 use crate::version::COMMIT;
 
-/// Maximum connections of the admin port: a few metric collectors and a person.
+/// Maximum connections to the admin port, for a few metric collectors and a person.
 const MAX_CONNECTIONS: usize = 32;
 
-/// Maximum size of a log filter in bytes, and its timeout.
+/// Maximum size of a log filter, in bytes, and the timeout for receiving it.
 const MAX_FILTER: usize = 1024;
 const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Where metrics are served and traces are sent.
+/// Where to serve metrics and send traces.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Observability")]
 pub(crate) struct TelemetryArgs {
     /// Unique name of this process in metrics, traces and the log [default: host name and process ID].
     #[arg(long, env = "COMPLIANCE_INSTANCE", value_name = "NAME")]
     instance: Option<String>,
-    /// Address of Prometheus metrics (`/metrics`) and of the log filter (`/log`). Without it, the service collects no metrics.
+    /// Address of Prometheus metrics (`/metrics`) and the log filter (`/log`). Without an address, the service collects no metrics.
     #[arg(long, env = "COMPLIANCE_ADMIN_ADDR", value_name = "ADDR", value_parser = listen_address)]
     admin_addr: Option<SocketAddr>,
-    /// Address of an OpenTelemetry collector (OTLP over gRPC) for traces: `http://host:4317` or `https://host:4317`. Without it, the
-    /// service sends no traces.
+    /// Address of an OpenTelemetry collector (OTLP over gRPC) for traces: `http://host:4317` or `https://host:4317`. Without an address,
+    /// the service sends no traces.
     #[arg(long, env = "COMPLIANCE_OTLP_ENDPOINT", hide_env_values = true, value_name = "URL",
           value_parser = collector_address)]
     otlp_endpoint: Option<PrivateUrl>,
     /// PEM file with the authorities of an https --otlp-endpoint [default: the system's authorities].
     #[arg(long, env = "COMPLIANCE_OTLP_CA", value_name = "FILE")]
     otlp_ca: Option<PathBuf>,
-    /// Fraction of requests without a trace context that are traced, from 0 to 1. A request with a trace context is traced if its sender
-    /// traces it.
+    /// Fraction of requests without a trace context to trace, from 0 to 1. If a request has a trace context, its sender decides.
     #[arg(long, env = "COMPLIANCE_TRACE_RATIO", default_value_t = 1.0, value_name = "PART", value_parser = ratio)]
     trace_ratio: f64,
 }
 
-/// Serves metrics and sends traces until it is dropped.
+/// Serves metrics and sends traces until dropped.
 #[derive(Debug)]
 pub(crate) struct Telemetry {
     _admin: Option<[AbortOnDropHandle<()>; 2]>,
@@ -72,7 +71,7 @@ pub(crate) struct Telemetry {
 }
 
 impl TelemetryArgs {
-    /// Starts what the settings enable. Only what happens afterwards is measured. `program` names the service in traces.
+    /// Starts the enabled metrics and traces. They cover only later events. `program` names the service in traces.
     pub(crate) fn start(&self, program: &'static str) -> anyhow::Result<Telemetry> {
         let port = self.admin_addr.map(|addr| Port::bind(addr, false, "admin-addr"));
         let port = port.transpose()?;
@@ -87,7 +86,7 @@ impl TelemetryArgs {
         Ok(Telemetry { _admin: admin, _traces: traces })
     }
 
-    /// Returns the address of the admin port, if there is one.
+    /// Returns the admin address, if given.
     pub(crate) fn admin_addr(&self) -> Option<SocketAddr> {
         self.admin_addr
     }
@@ -101,11 +100,11 @@ impl TelemetryArgs {
     }
 }
 
-/// How long a connection to the collector may take.
+/// Timeout for connecting to the collector.
 const COLLECTOR_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Returns a channel to the collector at an `http` or `https` address. It connects with the first trace. The authorities of an `https`
-/// address are in the file `ca`; the default are the system's authorities.
+/// Returns a channel to the collector at an `http` or `https` address. The channel connects when it sends the first trace. The file `ca` contains the
+/// authorities for `https`; by default, the channel uses the system's authorities.
 fn connect_collector(address: Uri, ca: Option<PathBuf>) -> Result<Channel, TlsError> {
     let is_secure = address.scheme_str() == Some("https");
     let tls = is_secure.then(|| ClientTls::load(ca, None)).transpose()?;
@@ -117,18 +116,18 @@ fn connect_collector(address: Uri, ca: Option<PathBuf>) -> Result<Channel, TlsEr
             timeout(COLLECTOR_TIMEOUT, async {
                 let stream = TcpStream::connect((host.as_str(), port)).await?;
                 let Some(tls) = tls else { return Ok::<_, io::Error>(TokioIo::new(Either::Left(stream))) };
-                // The file may have changed. If it cannot be read, the previous authorities stay in use.
+                // The file may have changed. If reading it fails, the previous authorities stay in use.
                 let _ = tls.reload();
                 Ok(TokioIo::new(Either::Right(Box::new(tls.connect(&host, stream).await?))))
             })
             .await?
         }
     });
-    // With an `https` URI, the endpoint would add its own TLS.
+    // The endpoint adds its own TLS for `https` URIs, so connect with `http`.
     Ok(Endpoint::from_static("http://collector").origin(address).connect_with_connector_lazy(connect))
 }
 
-/// Starts to record metrics and to serve them.
+/// Starts recording and serving metrics.
 fn serve_admin(port: Port, instance: &str) -> anyhow::Result<[AbortOnDropHandle<()>; 2]> {
     metrics::install(VERSION, COMMIT, instance)?;
     let listener = port.listen()?;
@@ -139,11 +138,11 @@ fn serve_admin(port: Port, instance: &str) -> anyhow::Result<[AbortOnDropHandle<
         service: Router::new().route("/metrics", get(answer)).route("/log", get(log_filter).put(set_log_filter)),
     };
     let limits = ConnectionLimits { max_connections: MAX_CONNECTIONS, ..ConnectionLimits::default() };
-    // Metrics are served until the end of the shutdown.
-    #[allow(clippy::disallowed_methods, reason = "each connection is a task of its own")]
+    // Serve metrics until the shutdown is complete.
+    #[allow(clippy::disallowed_methods, reason = "each connection has its own task")]
     let served = tokio::spawn(async move {
         if let Err(error) = http_server::serve(listener, app, limits, CancellationToken::new()).await {
-            tracing::warn!(%error, "the metrics server has failed");
+            tracing::warn!(%error, "the metrics server failed");
         }
     });
     let upkeep = background::spawn("metrics upkeep", metrics::upkeep);
@@ -159,20 +158,20 @@ async fn log_filter() -> String {
     format!("{}\n", logging::current_filter())
 }
 
-/// Changes the log filter until the program ends. Only this machine may change it: a metrics port is often open to others, and a
-/// filter can make the log large.
+/// Changes the log filter until the program ends. Accepts changes only from this machine, because other machines can often reach the metrics port and
+/// a verbose filter floods the log.
 async fn set_log_filter(body: Body) -> Result<String, (StatusCode, String)> {
     let is_local = http_server::peer().is_some_and(|peer| peer.ip().to_canonical().is_loopback());
     if !is_local {
-        return Err((StatusCode::FORBIDDEN, "only this machine can change the filter\n".to_owned()));
+        return Err((StatusCode::FORBIDDEN, "only this machine can change the log filter\n".to_owned()));
     }
     let invalid = |reason: String| (StatusCode::BAD_REQUEST, format!("{reason}\n"));
     let body = timeout(BODY_TIMEOUT, to_bytes(body, MAX_FILTER)).await.ok().and_then(Result::ok);
     let text = body.and_then(|body| String::from_utf8(body.to_vec()).ok());
-    let text = text.ok_or_else(|| invalid(format!("the body must be a filter of at most {MAX_FILTER} bytes")))?;
+    let text = text.ok_or_else(|| invalid(format!("the body must be a log filter of at most {MAX_FILTER} bytes")))?;
     logging::set_filter(text.trim()).map_err(invalid)?;
     let filter = logging::current_filter();
-    tracing::info!(filter, "the filter of the log was changed");
+    tracing::info!(filter, "the log filter was changed");
     Ok(format!("{filter}\n"))
 }
 
@@ -198,8 +197,8 @@ mod tests {
     use http::StatusCode;
 
     #[tokio::test]
-    async fn only_this_machine_changes_the_log() {
-        // There is no connection, so its peer is unknown.
+    async fn log_filter_change_requires_loopback_peer() {
+        // Without a connection, the peer is unknown.
         let (status, _) = super::set_log_filter(Body::from("trace")).await.unwrap_err();
         assert_eq!(status, StatusCode::FORBIDDEN);
     }

@@ -1,4 +1,4 @@
-//! The ports of a program: bound first, and opened when it can serve requests.
+//! Ports of a program, bound first and opened when the program can serve requests.
 
 use std::{net::SocketAddr, os::fd::AsFd as _};
 
@@ -7,10 +7,10 @@ use tokio::net::{TcpListener, TcpSocket};
 
 use super::failure::{InvalidSetting, named, variable};
 
-/// Connections that may wait to be accepted; the system's own limit is often lower.
+/// Maximum connections waiting to be accepted. The system's own limit is often lower.
 const BACKLOG: u32 = 4096;
 
-/// Fails if two ports have the same address. The system would report the conflict only after startup has created a database.
+/// Fails if two ports have the same address. The system would report the conflict only after startup created a database.
 pub(crate) fn refuse_equal(addresses: &[(&str, Option<SocketAddr>)]) -> Result<(), InvalidSetting> {
     let given = addresses.iter().filter_map(|(setting, address)| Some((setting, (*address)?)));
     let mut known = Vec::<(&str, SocketAddr)>::new();
@@ -23,7 +23,7 @@ pub(crate) fn refuse_equal(addresses: &[(&str, Option<SocketAddr>)]) -> Result<(
     Ok(())
 }
 
-/// Whether a connection could be for either address. `0.0.0.0` and `::` are all addresses of a machine.
+/// Returns whether both addresses accept some of the same connections. `0.0.0.0` and `::` match all addresses of a machine.
 fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
     let covers = |one: SocketAddr, other: SocketAddr| {
         one.ip() == other.ip() || one.ip().is_unspecified() && (one.is_ipv6() || other.is_ipv4())
@@ -31,22 +31,22 @@ fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
     one.port() == other.port() && (covers(one, other) || covers(other, one))
 }
 
-/// A bound port: no other process can take it, and connections are refused until it is opened.
+/// A bound port. No other process can take the port, and the system refuses connections until the port is opened.
 #[derive(Debug)]
 pub(crate) struct Port {
     socket: TcpSocket,
-    /// The error message if the port cannot be opened.
+    /// Error message if the port cannot be opened.
     error: String,
 }
 
 impl Port {
-    /// Binds a port. If `reuse` is set, other processes may share it. An error names the setting of the address.
+    /// Binds a port. If `reuse` is set, other processes can share the port. Errors name the setting of the address.
     pub(crate) fn bind(address: SocketAddr, reuse: bool, setting: &str) -> anyhow::Result<Self> {
         let variable = variable(setting);
-        let error = format!("cannot listen at {address} (choose another address with --{setting} or {variable})");
+        let error = format!("cannot listen on {address} (choose another address with --{setting} or {variable})");
         let bind = || -> std::io::Result<TcpSocket> {
             let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-            // Otherwise, recently closed connections would block the port after a restart.
+            // Without this option, recently closed connections would block the port after a restart.
             socket.set_reuseaddr(true)?;
             socket.set_reuseport(reuse)?;
             socket.bind(address)?;
@@ -56,7 +56,7 @@ impl Port {
         Ok(Self { socket, error })
     }
 
-    /// Opens the port. Listeners of several calls share its connections.
+    /// Opens the port. Listeners from several calls share its connections.
     pub(crate) fn listen(&self) -> anyhow::Result<TcpListener> {
         let copy = self.socket.as_fd().try_clone_to_owned();
         let listener = copy.and_then(|copy| TcpSocket::from_std_stream(copy.into()).listen(BACKLOG));
@@ -69,7 +69,7 @@ mod tests {
     use super::{Port, refuse_equal};
 
     #[tokio::test]
-    async fn used_ports_are_reported_with_their_flag() {
+    async fn port_conflict_error_names_flag() {
         let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = taken.local_addr().unwrap();
         let error = Port::bind(address, false, "rest-addr").unwrap_err().to_string();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_addresses_are_refused() {
+    fn overlapping_addresses_are_rejected() {
         let check = |rest: &str, grpc: &str| {
             refuse_equal(&[
                 ("rest-addr", Some(rest.parse().unwrap())),
@@ -94,7 +94,7 @@ mod tests {
             let error = check(rest, grpc).unwrap_err().to_string();
             assert_eq!(
                 error,
-                format!("--grpc-addr (COMPLIANCE_GRPC_ADDR) is wrong: {grpc} is also the address of --rest-addr")
+                format!("--grpc-addr (COMPLIANCE_GRPC_ADDR) is invalid: {grpc} is also the address of --rest-addr")
             );
         }
         for (rest, grpc) in [

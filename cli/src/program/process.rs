@@ -1,4 +1,4 @@
-//! The life cycle of a program: threads, clock, and shutdown by signals.
+//! Life cycle of a program: threads, clock, and shutdown by signals.
 
 use std::{
     pin::pin,
@@ -13,20 +13,20 @@ use tokio_util::sync::CancellationToken;
 
 use crate::program::signals::Signals;
 
-/// How long connections may take to return to the pool. An abandoned statement delays its connection.
+/// Maximum wait for connections to return to the pool. An abandoned statement delays its connection.
 const POOL_CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Runs an asynchronous program on its own threads. Blocking calls that still run at its end do not delay the exit.
+/// Runs an asynchronous program on its own threads. Running blocking calls do not delay the exit.
 pub(crate) fn block_on<T>(program: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let threads = threads.context("the program cannot start its threads")?;
+    let threads = threads.context("cannot start the program's threads")?;
     let result = threads.block_on(program);
     threads.shutdown_background();
     result
 }
 
-/// Runs a program that serves until the token is cancelled. The first signal cancels the token, and accepted requests are finished. The
-/// second signal ends the program immediately, with status 1.
+/// Runs a server until the token is cancelled. The first signal cancels the token, and the server finishes accepted requests. The second signal stops
+/// the program immediately, with status 1.
 pub(crate) fn serve_until_signal<F>(serve: impl FnOnce(CancellationToken) -> F) -> anyhow::Result<ExitCode>
 where
     F: Future<Output = anyhow::Result<()>>,
@@ -52,15 +52,15 @@ where
     })
 }
 
-/// Closes the connections to the database. After 10 s, connections that are still in use are cut off.
+/// Closes the database connections. After 10 s, connections still in use are cut off.
 pub(crate) async fn close_pool(pool: &PgPool) {
     if timeout(POOL_CLOSE_TIMEOUT, pool.close()).await.is_err() {
-        tracing::warn!("closing connections to the database that are still in use");
+        tracing::warn!("closing database connections that are still in use");
     }
 }
 
-/// Returns the seconds since 1970, as tokens count them. Fails if the system's clock shows an earlier time.
+/// Returns the Unix time, in seconds. Fails if the system clock shows a time before 1970.
 pub(crate) fn unix_now() -> anyhow::Result<i64> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock shows a time before 1970")?;
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).context("the system clock shows a time before 1970")?;
     Ok(since.as_secs() as i64)
 }

@@ -1,4 +1,4 @@
-//! Settings that may contain a secret.
+//! Settings that may contain secrets.
 
 use std::{
     error::Error,
@@ -10,15 +10,15 @@ use std::{
 
 use super::failure::{InvalidSetting, named};
 
-/// Maximum size of a secret in a file, in bytes.
+/// Maximum size of a secret file, in bytes.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// A text that may contain a password or a secret. Its debug output hides it.
+/// Text that may contain a password or secret. Debug output hides the text.
 #[derive(Clone)]
 pub(crate) struct Hidden(String);
 
 impl Hidden {
-    /// Returns the text; `None` if it is empty. `--flag ''` counts as absent, like an empty variable.
+    /// Returns the text; `None` if empty. `--flag ''` counts as unset, like an empty variable.
     pub(crate) fn filled(&self) -> Option<&str> {
         Some(self.0.as_str()).filter(|text| !text.is_empty())
     }
@@ -36,7 +36,7 @@ impl fmt::Debug for Hidden {
     }
 }
 
-/// Parses the value of `setting`, or the content of its `-file` setting. Returns `None` if neither is set.
+/// Parses the value of `setting` or the content of its `-file` setting. Returns `None` if neither is set.
 pub(crate) fn from_value_or_file<T, E: Into<Box<dyn Error + Send + Sync>>>(
     value: Option<&Hidden>,
     file: Option<&PathBuf>,
@@ -52,7 +52,7 @@ pub(crate) fn from_value_or_file<T, E: Into<Box<dyn Error + Send + Sync>>>(
     make(text).map(Some).map_err(InvalidSetting::of(named(setting)))
 }
 
-/// Reads a file without white space at its ends. Secret managers often add a line end.
+/// Reads a file, and trims whitespace. Secret managers often add a newline.
 pub(super) fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));

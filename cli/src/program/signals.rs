@@ -1,23 +1,23 @@
-//! The signals that ask a program to end.
+//! Signals that ask a program to stop.
 
 use std::{future::poll_fn, task::Poll};
 
 use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals that ask a program to end, by name: SIGTERM, SIGINT and SIGHUP.
+/// Signals that ask a program to stop, with their names: SIGTERM, SIGINT and SIGHUP.
 #[derive(Debug)]
 pub(crate) struct Signals(Vec<(&'static str, Signal)>);
 
 impl Signals {
-    /// Starts to listen. From now on, the signals no longer end the process directly.
+    /// Starts listening. The signals no longer end the process directly.
     pub(crate) fn listen() -> anyhow::Result<Self> {
         let mut kinds = vec![("SIGTERM", SignalKind::terminate()), ("SIGINT", SignalKind::interrupt())];
-        // A program that was started to outlive its terminal, as by `nohup`, ignores SIGHUP.
+        // Under `nohup`, a program ignores SIGHUP to outlive its terminal.
         if !hangup_is_ignored() {
             kinds.push(("SIGHUP", SignalKind::hangup()));
         }
-        let listen = |(name, kind)| Ok((name, signal(kind).context("cannot receive signals")?));
+        let listen = |(name, kind)| Ok((name, signal(kind).context("cannot listen for signals")?));
         Ok(Self(kinds.into_iter().map(listen).collect::<anyhow::Result<_>>()?))
     }
 
@@ -31,7 +31,7 @@ impl Signals {
         .await
     }
 
-    /// Runs `work` until it ends. Fails if a signal arrives earlier.
+    /// Runs `work` to completion. Fails if a signal arrives first.
     pub(crate) async fn or<T>(&mut self, work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
         tokio::select! {
             done = work => done,
@@ -40,11 +40,10 @@ impl Signals {
     }
 }
 
-/// Whether SIGHUP was ignored when the program started. If the system does not show it, the answer is yes: the signal then keeps its
-/// disposition.
+/// Returns whether SIGHUP was ignored when the program started. Returns true if the system does not report this, so the signal keeps its disposition.
 fn hangup_is_ignored() -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return true };
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    // The lowest bit is signal 1.
+    // The lowest bit represents signal 1, SIGHUP.
     ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_none_or(|mask| mask & 1 == 1)
 }

@@ -1,4 +1,4 @@
-//! Certificates of both ports, and for connections to cores.
+//! Certificates for both ports and for connections to cores.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -14,19 +14,18 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::failure::{InvalidSetting, named};
 
-/// How often certificates are read again.
+/// How often to reload certificates.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Certificates")]
 pub(crate) struct TlsRefreshArgs {
-    /// Time after which the service reads certificates again from their files.
+    /// Interval between reloads of certificate files.
     #[arg(long, env = "COMPLIANCE_TLS_REFRESH", default_value = "1m", value_name = "TIME",
           value_parser = duration(Duration::from_secs(1)..=Duration::from_hours(24)))]
     tls_refresh: Duration,
 }
 
 impl TlsRefreshArgs {
-    /// Starts a task that reloads certificates of ports and of a client. It ends when the handle is dropped. If a reload
-    /// fails, the previous certificate stays in use.
+    /// Starts a task that reloads port and client certificates until the handle is dropped. If a reload fails, the previous certificate stays in use.
     pub(crate) fn keep<'a>(
         &self,
         servers: impl IntoIterator<Item = (&'static str, &'a Option<ServerTls>)>,
@@ -38,7 +37,7 @@ impl TlsRefreshArgs {
         }
         certificates.extend(client.cloned().map(|tls| (CLIENT, reload(CLIENT, tls))));
         let ports: Vec<&'static str> = certificates.iter().map(|(port, _)| *port).collect();
-        describe(FAILURES, "Failed reloads of certificates, by port.", "port", &ports);
+        describe(FAILURES, "Failed certificate reloads, by port.", "port", &ports);
         if certificates.is_empty() {
             return None;
         }
@@ -49,7 +48,7 @@ impl TlsRefreshArgs {
                 loop {
                     tokio::time::sleep(interval).await;
                     let mut failure = None;
-                    // The files are small, so the thread is blocked for a short time only.
+                    // The files are small, so reading them blocks the thread only briefly.
                     for (port, reload) in &certificates {
                         match reload() {
                             Ok(true) => tracing::info!(port, "certificates were replaced"),
@@ -63,7 +62,7 @@ impl TlsRefreshArgs {
                     match failure {
                         None => task.succeeded(),
                         Some((port, error)) => task.failed(format_args!(
-                            "cannot load the certificates of the port {port}; the previous certificates stay in use: {error}"
+                            "cannot load the {port} certificates; the previous certificates stay in use: {error}"
                         )),
                     }
                 }
@@ -73,48 +72,48 @@ impl TlsRefreshArgs {
     }
 }
 
-/// The `port` label of the certificate for cores.
+/// Value of the `port` label for the client certificate.
 const CLIENT: &str = "client";
 const FAILURES: &str = "compliance_certificate_refresh_failures_total";
 
-/// Reads a certificate again. Returns whether it has changed.
+/// Reloads a certificate. Returns whether it changed.
 type Reload = Arc<dyn Fn() -> Result<bool, TlsError> + Send + Sync>;
 
-/// Returns how to reload a certificate, and exports when it expires.
+/// Returns a function that reloads a certificate, and exports its expiry as a metric.
 fn reload<C: Send + Sync + 'static>(port: &'static str, tls: Reloaded<C>) -> Reload {
     if tls.expires().is_some() {
         let name = "compliance_certificate_expiry_timestamp_seconds";
-        describe_gauge!(name, "Time at which the current certificate expires, in seconds since 1970.");
+        describe_gauge!(name, "Unix time at which the current certificate expires.");
         let tls = tls.clone();
         on_render(gauge!(name, "port" => port), move || tls.expires().map(|expires| expires as f64));
     }
     Arc::new(move || tls.reload())
 }
 
-/// The certificate of REST.
+/// REST certificate.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Certificates")]
 pub(crate) struct RestTlsArgs {
-    /// PEM file with the REST certificate and its intermediate certificates. Without it, REST is served without TLS.
+    /// PEM file with the REST certificate and its intermediate certificates. Without a certificate, REST does not use TLS.
     #[arg(long, env = "COMPLIANCE_REST_TLS_CERT", value_name = "FILE", requires = "rest_tls_key")]
     rest_tls_cert: Option<PathBuf>,
-    /// PEM file with the key of --rest-tls-cert.
+    /// PEM file with the private key of --rest-tls-cert.
     #[arg(long, env = "COMPLIANCE_REST_TLS_KEY", value_name = "FILE", requires = "rest_tls_cert")]
     rest_tls_key: Option<PathBuf>,
 }
 
-/// The certificate of gRPC, and the authorities of its clients.
+/// gRPC certificate, and the authorities of gRPC clients.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Certificates")]
-#[expect(clippy::struct_field_names, reason = "fields are named as their flags")]
+#[expect(clippy::struct_field_names, reason = "the fields have the names of their flags")]
 pub(crate) struct GrpcTlsArgs {
-    /// PEM file with the gRPC certificate and its intermediate certificates. Without it, gRPC is served without TLS.
+    /// PEM file with the gRPC certificate and its intermediate certificates. Without a certificate, gRPC does not use TLS.
     #[arg(long, env = "COMPLIANCE_GRPC_TLS_CERT", value_name = "FILE", requires = "grpc_tls_key")]
     grpc_tls_cert: Option<PathBuf>,
-    /// PEM file with the key of --grpc-tls-cert.
+    /// PEM file with the private key of --grpc-tls-cert.
     #[arg(long, env = "COMPLIANCE_GRPC_TLS_KEY", value_name = "FILE", requires = "grpc_tls_cert")]
     grpc_tls_key: Option<PathBuf>,
-    /// PEM file with the authorities of clients. With it, gRPC clients need a certificate from one of these authorities (mutual TLS).
+    /// PEM file with client authorities. If set, gRPC clients need a certificate from one of these authorities (mutual TLS).
     #[arg(long, env = "COMPLIANCE_GRPC_CLIENT_CA", value_name = "FILE", requires = "grpc_tls_cert")]
     grpc_client_ca: Option<PathBuf>,
 }
@@ -122,23 +121,23 @@ pub(crate) struct GrpcTlsArgs {
 /// Certificates for connections to `https` addresses of cores.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Certificates")]
-#[expect(clippy::struct_field_names, reason = "fields are named as their flags")]
+#[expect(clippy::struct_field_names, reason = "the fields have the names of their flags")]
 pub(crate) struct CoreTlsArgs {
-    /// PEM file with the authorities of cores at https addresses [default: the system's authorities].
+    /// PEM file with the authorities for cores at https addresses [default: the system's authorities].
     #[arg(long, env = "COMPLIANCE_CORE_CA", value_name = "FILE")]
     core_ca: Option<PathBuf>,
-    /// PEM file with the certificate for cores that require one (mutual TLS).
+    /// PEM file with the client certificate for cores that require one (mutual TLS).
     #[arg(long, env = "COMPLIANCE_CORE_TLS_CERT", value_name = "FILE", requires = "core_tls_key")]
     core_tls_cert: Option<PathBuf>,
-    /// PEM file with the key of --core-tls-cert.
+    /// PEM file with the private key of --core-tls-cert.
     #[arg(long, env = "COMPLIANCE_CORE_TLS_KEY", value_name = "FILE", requires = "core_tls_cert")]
     core_tls_key: Option<PathBuf>,
 }
 
-/// A setting with its file, if one is given.
+/// A setting and its file, if given.
 type FileSetting<'a> = (&'static str, Option<&'a PathBuf>);
 
-/// Loads a certificate with its key, and the authorities of the other side. An error names the setting of the wrong file.
+/// Loads a certificate with its key, and the peer's authorities. Errors name the setting of the invalid file.
 fn load<T>(
     [certificate, key]: [FileSetting<'_>; 2],
     authority: Option<FileSetting<'_>>,
@@ -156,7 +155,7 @@ fn load<T>(
 }
 
 impl RestTlsArgs {
-    /// Reads the certificate, if one is given.
+    /// Loads the certificate, if given.
     pub(crate) fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
         let identity = [("rest-tls-cert", self.rest_tls_cert.as_ref()), ("rest-tls-key", self.rest_tls_key.as_ref())];
         load(identity, None, |files| files.map(|files| ServerTls::load(files, None, &["h2", "http/1.1"])).transpose())
@@ -164,7 +163,7 @@ impl RestTlsArgs {
 }
 
 impl GrpcTlsArgs {
-    /// Reads the certificate and the authorities of clients, if they are given.
+    /// Loads the certificate and the client authorities, if given.
     pub(crate) fn load(&self) -> Result<Option<ServerTls>, InvalidSetting> {
         let identity = [("grpc-tls-cert", self.grpc_tls_cert.as_ref()), ("grpc-tls-key", self.grpc_tls_key.as_ref())];
         let authority = ("grpc-client-ca", self.grpc_client_ca.as_ref());
@@ -176,7 +175,7 @@ impl GrpcTlsArgs {
 }
 
 impl CoreTlsArgs {
-    /// Reads the given files; `None` if none are given.
+    /// Loads the given files; `None` without files.
     pub(crate) fn load(&self) -> Result<Option<ClientTls>, InvalidSetting> {
         let identity = [("core-tls-cert", self.core_tls_cert.as_ref()), ("core-tls-key", self.core_tls_key.as_ref())];
         load(identity, Some(("core-ca", self.core_ca.as_ref())), |files| {
@@ -185,7 +184,7 @@ impl CoreTlsArgs {
         })
     }
 
-    /// Reads the given files. Without any, the system's authorities verify cores.
+    /// Loads the given files. Without files, uses the system's authorities.
     pub(crate) fn load_or_system(&self) -> anyhow::Result<ClientTls> {
         self.load()?.map_or_else(|| Ok(ClientTls::load(None, None)?), Ok)
     }

@@ -1,4 +1,4 @@
-//! `compliance audit`: its output and its exit status.
+//! Tests the output and exit status of `compliance audit`.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn audit(programs: &Programs, arguments: &[&str]) -> (Option<i32>, String, Strin
 }
 
 #[test]
-fn the_first_altered_change_is_reported() {
+fn verify_reports_removed_changes_and_checkpoint_mismatches() {
     let programs = Programs::new();
     programs.run(
         "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values (7, 'A', 'A'), (8, 'A', 'A'), (8, 'B', 'B');
@@ -62,7 +62,7 @@ fn the_first_altered_change_is_reported() {
 }
 
 #[test]
-fn checkpoints_that_prove_nothing_are_errors() {
+fn verify_rejects_files_without_matching_checkpoints() {
     let programs = Programs::new();
     programs.run(
         "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values (7, 'A', 'A'), (8, 'A', 'A')",
@@ -87,9 +87,9 @@ fn checkpoints_that_prove_nothing_are_errors() {
     assert_eq!(audit(&programs, &["verify", "--checkpoint", file, "--company", "8"]).0, Some(0));
 }
 
-/// The audit distinguishes changes that retention has dropped from changes that somebody has removed.
+/// The audit distinguishes changes dropped by retention from changes removed by hand.
 #[test]
-fn stored_and_dropped_changes_are_printed() {
+fn verify_lists_kept_and_dropped_changes() {
     let programs = Programs::new();
     programs.run(
         "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values (7, 'A', 'A'), (8, 'A', 'A');
@@ -122,9 +122,9 @@ fn stored_and_dropped_changes_are_printed() {
     assert_eq!((status, printed.lines().next()), (Some(3), Some("company 8: changes 2 to 2 were removed")));
 }
 
-/// Positions that a restore has skipped are neither stored nor dropped. A record without any changes is incomplete.
+/// Positions skipped by a restore are neither stored nor dropped. A record without any changes is incomplete.
 #[test]
-fn skipped_positions_are_neither_stored_nor_removed() {
+fn verify_ignores_positions_skipped_by_restores() {
     let programs = Programs::new();
     programs.run("insert into affiliates (company_id, client_affiliate_id, affiliate_name) values (7, 'A', 'A')");
     programs.run("select from jump_ahead()");
@@ -146,7 +146,7 @@ fn skipped_positions_are_neither_stored_nor_removed() {
         update changes set changed_at = '2020-01-05Z' where company_id = 7 and position <= first_position()",
     );
     programs.run("select drop_change_month()");
-    // The record of company 9 is older than the recording of drops.
+    // The record of company 9 predates the logging of drops.
     programs.run(
         "insert into change_positions (company_id, position, changed_at, dropped_position) values (9, 1, now(), 1);
         insert into change_drops (company_id, position, after, dropped_at) values (9, 1, 0, now())",

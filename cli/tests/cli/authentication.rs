@@ -1,4 +1,4 @@
-//! The pages about authentication: their commands run as written, and the service accepts their tokens.
+//! Runs the commands of the authentication pages as written, and checks that the service accepts their tokens.
 
 use std::{
     fs,
@@ -14,13 +14,13 @@ use crate::common::{DataDir, Service, compliance, migrated, output, program, sta
 const PAGES: &str =
     concat!(include_str!("../../../docs/authentication.md"), include_str!("../../../docs/console-sign-in.md"));
 
-/// The blocks of the pages with this info string.
+/// Returns the code blocks with an info string.
 fn blocks(info: &str) -> Vec<&'static str> {
     let begin = format!("\n```{info}\n");
     PAGES.split(&begin).skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect()
 }
 
-/// A folder for the files of the page, which is removed at the end.
+/// A temporary folder for the files of the page.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -30,7 +30,7 @@ impl Folder {
         Self(folder)
     }
 
-    /// Runs commands in the folder, and returns their output.
+    /// Runs commands in the folder. Returns their output.
     fn run(&self, data: &DataDir, commands: &str) -> String {
         let mut shell = test_support::service_command("bash", data);
         let programs = Path::new(&program()).parent().unwrap().to_owned();
@@ -56,7 +56,7 @@ impl Drop for Folder {
     }
 }
 
-/// The statuses of a read, of a call that needs the scope `cases`, and of a call that needs `audit`.
+/// Returns the statuses of three calls: without a required scope, with `cases`, and with `audit`.
 fn statuses(service: &Service, token: &str) -> [u16; 3] {
     [("GET", "/api/urls", ""), ("POST", "/api/cases", "{}"), ("GET", "/api/audit", "")]
         .map(|(method, path, body)| service.request(method, path, token, body).0)
@@ -64,13 +64,13 @@ fn statuses(service: &Service, token: &str) -> [u16; 3] {
 
 #[test]
 #[ignore = "needs openssl: tools/scripts/check-examples runs it"]
-fn tokens_of_the_commands_are_accepted() {
+fn documented_token_commands_yield_valid_tokens() {
     let (data, folder) = (migrated(), Folder::new("tokens"));
-    let [commands, secret, pair, sign, doctor] = blocks("sh")[..] else { panic!("other blocks than expected") };
+    let [commands, secret, pair, sign, doctor] = blocks("sh")[..] else { panic!("unexpected number of sh blocks") };
     let printed = folder.run(&data, commands);
     let of_commands: Vec<&str> = printed.lines().collect();
     let service = Service::start_as(compliance(&data).arg("serve"));
-    // Without its body, the case is rejected after the scope.
+    // The service checks the scope before it rejects the empty case.
     assert_eq!(statuses(&service, of_commands[0]), [200, 403, 403]);
     assert_eq!(statuses(&service, of_commands[1]), [200, 422, 200]);
     drop(service);
@@ -84,7 +84,7 @@ fn tokens_of_the_commands_are_accepted() {
     let service = Service::start_as(compliance(&data).args(arguments));
     assert_eq!(statuses(&service, &of_secret), [200, 403, 403]);
     assert_eq!(statuses(&service, &of_pair), [200, 422, 403]);
-    // The command does not look only at the service.
+    // `doctor` may also report unrelated problems.
     let found = folder.run(&data, &format!("{doctor} || true"));
     let token = found.lines().find(|line| line.contains("token")).unwrap();
     assert!(token.contains("it is for company 1"), "{found}");
@@ -94,9 +94,9 @@ fn tokens_of_the_commands_are_accepted() {
 #[ignore = "needs openssl: tools/scripts/check-examples runs it"]
 fn identity_provider_settings_work_as_documented() {
     let (data, folder) = (migrated(), Folder::new("provider"));
-    let [_, _, pair, sign, _] = blocks("sh")[..] else { panic!("other blocks than expected") };
-    let [settings, sign_in] = blocks("sh settings")[..] else { panic!("other settings than expected") };
-    // The words of a command, with the key set in a file.
+    let [_, _, pair, sign, _] = blocks("sh")[..] else { panic!("unexpected number of sh blocks") };
+    let [settings, sign_in] = blocks("sh settings")[..] else { panic!("unexpected number of settings blocks") };
+    // Returns the words of a command, with the key set read from a file.
     let words_of = |settings: &str| {
         let words = folder.run(&data, &format!("compliance() {{ printf '%s\\n' \"$@\"; }}\n{settings}"));
         let mut words: Vec<String> = words.lines().map(str::to_owned).collect();
@@ -120,7 +120,7 @@ fn identity_provider_settings_work_as_documented() {
     let service = Service::start_as(compliance(&data).args(words_of(settings)));
     assert_eq!(statuses(&service, &token), [200, 422, 403]);
 
-    // Without the claim, the caller gets no reason. The operator finds the reason in the log.
+    // If the claim is missing, only the log contains the reason. The caller gets none.
     let base64url = pair.lines().next().unwrap();
     folder.run(&data, &format!("{base64url}\n{sign}"));
     let (status, body) = service.request("GET", "/api/urls", &folder.read("token.txt"), "");
@@ -128,7 +128,7 @@ fn identity_provider_settings_work_as_documented() {
     assert_eq!((status, body), (401, expected));
     service.wait_for_log("tenant.id: it is missing");
 
-    // The console reads the address of the sign-in.
+    // The console reads the sign-in address.
     let console = migrated();
     let service = Service::start_as(compliance(&console).args(words_of(sign_in)));
     let (status, body) = service.request("GET", "/console/sign-in.json", "", "");
@@ -138,7 +138,7 @@ fn identity_provider_settings_work_as_documented() {
 }
 
 #[test]
-fn the_log_says_why_a_token_is_refused() {
+fn log_explains_token_rejection() {
     const LINE: &str = r#""message":"a token was refused","why":"it is not a signed JSON Web Token"#;
     let data = migrated();
     let service = start(&data, &["serve"]);

@@ -1,4 +1,4 @@
-//! The commands of the page about backups, as written.
+//! Runs the commands of the backup page as written.
 
 use std::{
     fs,
@@ -14,10 +14,10 @@ use tokio::runtime::Runtime;
 use crate::common::{DataDir, Service, output, program, start, token, wait_until};
 
 const PAGE: &str = include_str!("../../../docs/operations/backup-and-restore.md");
-/// The data folder of the page.
+/// Data folder named on the page.
 const FOLDER: &str = "/var/lib/compliance";
 
-/// A folder in which the commands run, and the data folder that they name.
+/// Working folder and data folder of the commands.
 struct Shell {
     data: DataDir,
     folder: DataDir,
@@ -44,14 +44,14 @@ impl Shell {
         output(&mut shell)
     }
 
-    /// Runs a block of the page, and returns its output.
+    /// Runs a block of the page. Returns its output.
     fn paste(&self, name: &str) -> String {
         let (status, printed, log) = self.run(name);
         assert!(status.success(), "{name}: {printed} {log}");
         printed
     }
 
-    /// The same for a block that must fail, with its log.
+    /// Runs a block of the page that must fail. Returns its log.
     fn refused(&self, name: &str) -> String {
         let (status, printed, log) = self.run(name);
         assert!(!status.success(), "{name}: {printed} {log}");
@@ -74,7 +74,7 @@ fn changes(service: &Service, token: &str, after: i64) -> (u16, Value) {
     service.request("GET", &format!("/api/changes?after={after}&limit=1000"), token, "")
 }
 
-/// Writes until the service uses the restored database.
+/// Waits until a write to the restored database succeeds.
 fn wait_for(service: &Service, token: &str, name: &str) {
     service.wait_for_log("positions and IDs have jumped ahead");
     wait_until("a write succeeds", || match create(service, token, name) {
@@ -85,7 +85,7 @@ fn wait_for(service: &Service, token: &str, name: &str) {
 }
 
 #[test]
-fn documented_commands_restore_a_served_database() {
+fn documented_commands_restore_live_database() {
     let shell = Shell::new();
     let service = start(&shell.data, &["serve", "--rate-limit", "off"]);
     let token = token(&shell.data, 7);
@@ -107,7 +107,7 @@ fn documented_commands_restore_a_served_database() {
     for number in 2..=8 {
         assert_eq!(create(&service, &token, &format!("new {number}")), 201);
     }
-    // Old positions are still gone after new writes, and for a reader without an earlier error.
+    // After new writes, old positions still return 410, even for a reader that saw no earlier error.
     assert_eq!(changes(&service, &token, 10).0, 410);
     let (status, kept) = changes(&service, &token, 5);
     let positions: Vec<_> =
@@ -116,8 +116,8 @@ fn documented_commands_restore_a_served_database() {
     let expected: Vec<_> = (1..=5).map(|n| format!("kept {n}")).chain((1..=8).map(|n| format!("new {n}"))).collect();
     assert_eq!(names(&service, &token), expected);
 
-    // Only the records, into the schema of this version, while the previous database still exists. Until the restored database exists, the
-    // commands that swap the databases change nothing.
+    // Restore only the records, into this version's schema, while the previous database still exists. Until the restored database exists, the
+    // swap commands change nothing.
     assert!(shell.refused("swap").contains("compliance_restored"));
     assert_eq!(create(&service, &token, "new 9"), 201);
     shell.paste("data-only");
@@ -126,12 +126,12 @@ fn documented_commands_restore_a_served_database() {
     shell.paste("swap");
     wait_until("a write succeeds", || create(&service, &token, "after the records alone") == 201);
     assert_eq!(names(&service, &token).len(), 6);
-    // Both restores use the same backup. IDs and positions that were issued between them are not issued again.
+    // Both restores use the same backup. IDs and positions issued between them are not issued again.
     let (status, lost) = changes(&service, &token, at + 8);
     let again = lost["detail"]["restored_position"].as_i64().unwrap_or_default();
     assert!(status == 410 && again > at + 8, "{status} {lost}");
 
-    // A copy that cannot be distinguished from its original.
+    // A restored copy that is indistinguishable from the original.
     let printed = shell.paste("restored");
     assert!(printed.contains("company 7: positions ") && printed.contains("positions of 1 companies"), "{printed}");
     let (_, page) = service.request("GET", "/api/changes", &token, "");

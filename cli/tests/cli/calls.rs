@@ -1,4 +1,4 @@
-//! Calls, each on its own connection. Dropping a call disconnects its caller.
+//! Makes calls, each on its own connection. Dropping a call disconnects its caller.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -11,18 +11,18 @@ use load_test::{
 };
 use serde_json::Value;
 
-/// Responses that checks of writes ignore.
+/// Empty universe for checking writes, which need no expected records.
 static NOTHING: LazyLock<Universe> =
     LazyLock::new(|| Universe { company: 1, affiliates: [].into(), urls: 0, cases: 0 });
 
-/// The addresses of a way to the database: one process, or a gateway and a core.
+/// Addresses of one topology: a single process, or a gateway and a core.
 #[derive(Clone)]
 pub(crate) struct Side {
     pub(crate) rest: Target,
     pub(crate) grpc: Target,
 }
 
-/// How a call is made.
+/// Protocol of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Via {
     Rest,
@@ -33,7 +33,7 @@ pub(crate) enum Via {
     Deadline(u64),
 }
 
-/// Writes. Succeeds if all of it was acknowledged.
+/// Sends a write. Fails unless the service acknowledges every item.
 pub(crate) async fn write(side: &Side, via: Via, token: &str, id: &str, write: &LoadRequest) -> anyhow::Result<()> {
     match via {
         Via::Rest => rest(&side.rest, token, id, write).await,
@@ -43,30 +43,30 @@ pub(crate) async fn write(side: &Side, via: Via, token: &str, id: &str, write: &
     }
 }
 
-/// The notes of an affiliate.
+/// Returns the notes of an affiliate.
 pub(crate) async fn notes(side: &Side, token: &str, id: i64) -> anyhow::Result<String> {
     let (status, body) = send(&side.rest, token, "other", &LoadRequest::GetAffiliate(id)).await?;
-    ensure!(status == 200, "status {status} instead of 200");
+    ensure!(status == 200, "expected status 200, got status {status}");
     let read: Value = serde_json::from_slice(&body)?;
     Ok(read["data"]["notes"].as_str().unwrap_or_default().to_owned())
 }
 
-/// The IDs and names of the affiliates of a company.
+/// Returns the IDs and names of a company's affiliates.
 pub(crate) async fn names(side: &Side, token: &str) -> anyhow::Result<Vec<(i64, String)>> {
     let (status, body) = send(&side.rest, token, "other", &LoadRequest::ListAffiliates).await?;
-    ensure!(status == 200, "status {status} instead of 200");
+    ensure!(status == 200, "expected status 200, got status {status}");
     let list: Value = serde_json::from_slice(&body)?;
-    let listed = list["data"].as_array().context("a list has no data")?.iter();
+    let listed = list["data"].as_array().context("the list has no data")?.iter();
     let name = |one: &Value| Some((one["id"].as_i64()?, one["distributor_name"].as_str()?.to_owned()));
     listed.map(name).collect::<Option<_>>().context("an affiliate has no ID or name")
 }
 
-/// The total of the URLs of a company.
+/// Returns the total number of a company's URLs.
 pub(crate) async fn total_of_urls(side: &Side, token: &str) -> anyhow::Result<i64> {
     let (status, body) = send(&side.rest, token, "other", &LoadRequest::ListUrls { page: 1, per_page: 1 }).await?;
-    ensure!(status == 200, "status {status} instead of 200");
+    ensure!(status == 200, "expected status 200, got status {status}");
     let list: Value = serde_json::from_slice(&body)?;
-    list["meta"]["total"].as_i64().context("a list has no total")
+    list["meta"]["total"].as_i64().context("the list has no total")
 }
 
 async fn send(target: &Target, token: &str, id: &str, call: &LoadRequest) -> anyhow::Result<(u16, Vec<u8>)> {
@@ -81,7 +81,7 @@ async fn rest(target: &Target, token: &str, id: &str, call: &LoadRequest) -> any
     check::rest(call, &NOTHING, status, &received, true)
 }
 
-/// Over HTTP/2, on a connection that outlives the call.
+/// Makes a call over HTTP/2, on a connection that outlives the call.
 async fn http2(target: &Target, token: &str, id: &str, call: &LoadRequest) -> anyhow::Result<()> {
     let client = reqwest::Client::builder().tls_certs_only([]).no_proxy().http2_prior_knowledge().build()?;
     let kept = client.clone();
@@ -103,6 +103,6 @@ async fn grpc(target: &Target, token: &str, id: &str, deadline: Option<u64>, cal
     if let Some(ms) = deadline {
         headers.insert("grpc-timeout", format!("{ms}m").parse()?);
     }
-    let mut connection = Connection::open(target, Layer::Grpc).await.context("no connection")?;
+    let mut connection = Connection::open(target, Layer::Grpc).await.context("cannot connect")?;
     connection.call(&headers, call, &NOTHING, true).await
 }

@@ -1,4 +1,4 @@
-//! Many callers that disconnect at any time: afterwards, all permits and connections are free.
+//! Checks that callers disconnecting at any time leak no permits and no connections.
 
 use std::{
     io::Write as _,
@@ -16,7 +16,7 @@ use crate::{
     programs::{Programs, token_of},
 };
 
-/// Calls that the core may run at the same time.
+/// Maximum concurrent calls of the core.
 const PERMITS: i64 = 8;
 const CALLERS: usize = 400;
 const SETTINGS: [&str; 4] = ["--max-in-flight", "8", "--database-connections", "12"];
@@ -30,7 +30,7 @@ const REQUESTS: [(&str, &str, &str); 6] = [
     ("PUT", "/api/affiliates/1", r#"{"affiliates":[{"id":1,"affiliate_name":"A"},{"id":1,"affiliate_name":"B"}]}"#),
 ];
 
-/// Sends requests, and disconnects before, during or after each of them.
+/// Sends requests, and disconnects before, during or after each request.
 fn storm(address: SocketAddr, token: &str) {
     thread::scope(|scope| {
         for caller in 0..4 {
@@ -52,7 +52,7 @@ fn storm(address: SocketAddr, token: &str) {
     });
 }
 
-/// All permits can be used at the same time once the service has noticed all callers that disconnected.
+/// Waits until all permits are available at the same time. The service first has to notice all disconnected callers.
 fn all_permits_become_free(programs: &Programs, service: &Service) {
     let address = service.rest;
     wait_until("all permits are free", || {
@@ -69,9 +69,9 @@ fn all_permits_become_free(programs: &Programs, service: &Service) {
                 });
             }
             let in_use = || programs.blocked_statements() == PERMITS;
-            wait_until("each call waits or is refused", || in_use() || refused.load(Ordering::Relaxed) > 0);
+            wait_until("every call waits or is rejected", || in_use() || refused.load(Ordering::Relaxed) > 0);
             if in_use() {
-                // The core would check this call's access only.
+                // Without a limit, the core would only check the access of this call.
                 assert_eq!(service.request("GET", "/api/urls?page=0", &token_of(99), "").0, 503);
             }
             drop(lock);
@@ -80,7 +80,7 @@ fn all_permits_become_free(programs: &Programs, service: &Service) {
     });
 }
 
-/// No statement of the storm still runs, and the connections are within their limit.
+/// Waits until no statement of the storm runs, and checks the number of connections.
 fn all_connections_are_clean(programs: &Programs, connections: i64) {
     const SESSIONS: &str = "select count(*) from pg_stat_activity where datname = current_database()
         and pid <> pg_backend_pid() and backend_type = 'client backend'";
@@ -88,13 +88,13 @@ fn all_connections_are_clean(programs: &Programs, connections: i64) {
         programs.number(AssertSqlSafe(format!("{SESSIONS} and state <> 'idle'"))) == 0
     });
     let open = programs.number(SESSIONS);
-    // One more connection is reserved, and one can replace another that is closing.
+    // One more connection is reserved, and a new connection can overlap with a closing one.
     assert!(open <= connections + 3, "{open} connections");
 }
 
 fn survives(programs: &Programs, service: &Service) {
     let token = token_of(7);
-    // The disconnecting callers change the first affiliate.
+    // The disconnecting callers change only the first affiliate.
     let [_, path] = ["changed", "kept"].map(|name| {
         let body = format!(r#"{{"client_affiliate_id":"c","affiliate_name":"{name}"}}"#);
         let (status, made) = service.request("POST", "/api/affiliates", &token, &body);
@@ -117,14 +117,14 @@ fn survives(programs: &Programs, service: &Service) {
 }
 
 #[test]
-fn cancelled_calls_leave_one_process_clean() {
+fn cancelled_calls_leak_nothing_in_single_process() {
     let programs = Programs::new();
     let service = Service::start_as(&mut programs.serve(&SETTINGS));
     survives(&programs, &service);
 }
 
 #[test]
-fn cancelled_calls_leave_two_tiers_clean() {
+fn cancelled_calls_leak_nothing_across_two_tiers() {
     let programs = Programs::new();
     let core = Service::start_as(&mut programs.core(&SETTINGS));
     let gateway = Service::start_as(&mut programs.gateway_of(&[core.grpc], &[]));

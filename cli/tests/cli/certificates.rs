@@ -1,4 +1,4 @@
-//! Both ports with certificates: which clients they accept, and certificates that are replaced while in use.
+//! Tests certificates of both ports: accepted clients, and replacement while in use.
 
 use std::{
     fs::{self, Permissions},
@@ -30,7 +30,7 @@ struct Authority {
 }
 
 impl Authority {
-    /// A new authority, whose certificate is `NAME-ca.pem`.
+    /// Creates an authority, and writes its certificate to `NAME-ca.pem`.
     fn new(folder: &Path, name: &str) -> Self {
         let mut params = CertificateParams::new([]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -40,7 +40,7 @@ impl Authority {
         Self { folder: folder.to_owned(), issuer }
     }
 
-    /// Writes certificates of this machine and their keys, and replaces existing files.
+    /// Issues certificates for this machine, and replaces existing certificate and key files.
     fn issue(&self, files: &[&str]) {
         for file in files {
             let names = ["localhost", "127.0.0.1"].map(str::to_owned);
@@ -57,7 +57,7 @@ impl Authority {
     }
 }
 
-/// Adds settings. Values that end with `.pem` are files in a folder.
+/// Adds settings to a command. Values that end in `.pem` are files in a folder.
 fn with<'c>(command: &'c mut Command, folder: &Path, settings: &[(&str, &str)]) -> &'c mut Command {
     for (flag, value) in settings {
         let file = folder.join(value);
@@ -80,7 +80,7 @@ fn gateway(programs: &Programs, core: SocketAddr) -> Command {
 }
 
 #[test]
-fn both_tiers_authenticate_each_other_with_certificates() {
+fn tiers_authenticate_each_other_with_mutual_tls() {
     let (threads, files) = (Runtime::new().unwrap(), DataDir::new());
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -106,10 +106,10 @@ fn both_tiers_authenticate_each_other_with_certificates() {
         let own = Certificate::from_pem(ours.issuer.pem().as_bytes()).unwrap();
         let http1 = Client::builder().tls_certs_only([own]).http1_only().build().unwrap();
         assert_eq!(get(&http1, &known).await.unwrap().0, Version::HTTP_11);
-        assert!(get(&other.client(), &known).await.is_err(), "the authority is not trusted");
+        assert!(get(&other.client(), &known).await.is_err(), "the client trusts the wrong authority");
     });
 
-    // Cores accept only clients with a certificate of the right authority. Gateways trust only such cores.
+    // Cores accept only clients with a certificate from the right authority, and gateways trust only such cores.
     let stranger = [("--core-tls-cert", "stranger.pem"), ("--core-tls-key", "stranger-key.pem")];
     for settings in
         [&[trust][..], &[&stranger[..], &[trust]].concat(), &[&identity[..], &[("--core-ca", "other-ca.pem")]].concat()]
@@ -124,7 +124,7 @@ fn both_tiers_authenticate_each_other_with_certificates() {
     plain.write_all(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     let mut answer = Vec::new();
     let _ = plain.read_to_end(&mut answer);
-    assert!(!answer.starts_with(b"HTTP"), "without TLS there is no response");
+    assert!(!answer.starts_with(b"HTTP"), "the REST port responded without TLS");
 
     // Health checks work with TLS.
     let health = |address: &str, settings: &[(&str, &str)]| {
@@ -138,7 +138,7 @@ fn both_tiers_authenticate_each_other_with_certificates() {
 }
 
 #[test]
-fn certificates_are_replaced_while_in_use() {
+fn certificates_reload_without_restart() {
     let (threads, files) = (Runtime::new().unwrap(), DataDir::new());
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -158,12 +158,12 @@ fn certificates_are_replaced_while_in_use() {
     };
     let metric = |name: &str| metrics(gateway.admin)[&format!("compliance_certificate_{name}{{port=\"REST\"}}")];
     let (failures, expiry) = ("refresh_failures_total", "expiry_timestamp_seconds");
-    // The default of these certificates: the year 4096.
+    // By default, these certificates expire in the year 4096.
     assert_eq!((metric(failures), metric(expiry)), (0, 67_090_118_400));
     let before = first.client();
     assert_eq!((status(&before), status(&second.client())), (Some(404), None));
 
-    // Unusable files change nothing.
+    // An unusable file does not replace the certificate.
     fs::write(folder.join("rest.pem"), "no certificate").unwrap();
     gateway.wait_for_log("the previous certificates stay in use");
     assert!(metric(failures) > 0);
@@ -172,20 +172,20 @@ fn certificates_are_replaced_while_in_use() {
     second.issue(&["rest", "grpc"]);
     fs::copy(folder.join("second-ca.pem"), folder.join("trusted.pem")).unwrap();
     wait_until("the new certificate is used", || status(&second.client()) == Some(404));
-    assert_eq!(status(&first.client()), None, "new connections have the new certificate");
-    assert_eq!(status(&before), Some(404), "a connection that is open goes on");
-    // Only the new authority has signed the certificate of a new core at the same address.
+    assert_eq!(status(&first.client()), None, "a new connection used the old certificate");
+    assert_eq!(status(&before), Some(404), "an open connection broke");
+    // The new authority has signed the certificate of a new core at the same address.
     let address = core.grpc.to_string();
     core.signal(Signal::SIGTERM);
     core.end();
     let again = [&GRPC[..], &[("--grpc-addr", address.as_str())]].concat();
     let _core = Service::start_as(with(&mut programs.core(&[]), folder, &again));
-    wait_until("the gateway has reached the new core", || status(&before) == Some(404));
+    wait_until("the gateway reaches the new core", || status(&before) == Some(404));
 }
 
-/// The port's own certificate and key do not change.
+/// The port keeps its own certificate and key.
 #[test]
-fn the_client_authority_can_be_replaced_alone() {
+fn client_ca_reloads_independently() {
     let files = DataDir::new();
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -212,7 +212,7 @@ fn the_client_authority_can_be_replaced_alone() {
 }
 
 #[test]
-fn unusable_certificates_are_rejected_at_start() {
+fn startup_rejects_unusable_certificates() {
     let files = DataDir::new();
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -251,9 +251,9 @@ fn unusable_certificates_are_rejected_at_start() {
     }
 }
 
-/// A certificate without its key, and the like: without an error, the port would serve in plain text.
+/// Incomplete settings, such as a certificate without its key, must not fall back to plain text.
 #[test]
-fn incomplete_certificates_are_rejected() {
+fn startup_rejects_incomplete_tls_settings() {
     let files = DataDir::new();
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -285,7 +285,7 @@ fn incomplete_certificates_are_rejected() {
             assert!(status.code() == Some(2) && errors.contains(missing), "{name}, {setting}: {errors}");
         }
     }
-    // One setting can be a variable, and the other one a flag.
+    // One setting can be a variable and the other a flag.
     let path = folder.join("rest-key.pem").display().to_string();
     let command = programs.gateway_of(&[nobody], &[]);
     let mut command = with_variable(command, "COMPLIANCE_REST_TLS_KEY", &path);
@@ -302,10 +302,10 @@ fn with_variable(mut command: Command, variable: &str, value: &str) -> Command {
     command
 }
 
-/// As any user. A certificate that another program reads can be read-only.
+/// Runs the scripts as an unprivileged user. An existing certificate can be read-only.
 #[test]
 #[ignore = "needs openssl: tools/scripts/check-examples runs it"]
-fn deployment_certificates_follow_their_secrets() {
+fn deploy_scripts_rotate_certificates_as_any_user() {
     let folder = DataDir::new();
     let deploy = folder.path().join("deploy");
     fs::create_dir_all(&deploy).unwrap();
@@ -340,9 +340,9 @@ fn deployment_certificates_follow_their_secrets() {
     assert_ne!(second, certificate());
 }
 
-/// The logs and metrics of both sides, and `doctor`, name the reason for a failed connection.
+/// The logs and metrics of both tiers, and `doctor`, name the reason for a failed connection.
 #[test]
-fn failed_connections_between_tiers_name_the_reason() {
+fn failed_core_connections_report_the_cause() {
     let files = DataDir::new();
     let folder = files.path();
     fs::create_dir_all(folder).unwrap();
@@ -361,7 +361,7 @@ fn failed_connections_between_tiers_name_the_reason() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody = format!("https://localhost:{}", nobody.port());
     let to_plain = format!("https://localhost:{}", plain_core.grpc.port());
-    // The address, the settings, the reason at the gateway, the reason at the core, and what `doctor` recommends.
+    // Address, settings, reason in the gateway, reason in the core, and next step from `doctor`.
     let cases: [(&str, Settings<'_>, &str, &str, &str); 7] = [
         (&https, &[trust], "peer_needs_certificate", "certificate_missing", "--core-tls-cert"),
         (
@@ -392,13 +392,13 @@ fn failed_connections_between_tiers_name_the_reason() {
             metrics(address).get(&format!("compliance_{name}_failures_total{{{labels}}}")).copied().unwrap_or_default()
         };
         let labels = format!("reason=\"{of_gateway}\"");
-        wait_until("the gateway has counted it", || counted(gateway.admin, "gateway_connect", &labels) > 0);
+        wait_until("the gateway counts the failure", || counted(gateway.admin, "gateway_connect", &labels) > 0);
         gateway.wait_for_log(&format!("\"reason\":\"{of_gateway}\""));
         assert_eq!(counted(gateway.admin, "gateway_connect", "reason=\"other\""), 0, "{of_gateway}");
         if !of_core.is_empty() {
             let core = if url == to_plain { &plain_core } else { &core };
             let labels = format!("port=\"gRPC\",reason=\"{of_core}\"");
-            wait_until("the core has counted it", || counted(core.admin, "tls", &labels) > 0);
+            wait_until("the core counts the failure", || counted(core.admin, "tls", &labels) > 0);
             core.wait_for_log(&format!("\"reason\":\"{of_core}\""));
         }
         let (status, printed, log) = doctor(folder, url, settings, &token());
@@ -412,7 +412,7 @@ fn failed_connections_between_tiers_name_the_reason() {
         };
         assert!(line.contains("problem") && line.contains(reason) && line.contains(next_step), "{line}");
     }
-    // The core closes the connection while `doctor` still sends, but the reason is not lost.
+    // `doctor` finds the reason even if the core closes the connection while `doctor` is still sending.
     for (url, settings, reason) in [(&https, &[trust][..], "peer_needs_certificate"), (&plain, &[], "peer_speaks_tls")]
     {
         for run in 0..30 {
@@ -421,7 +421,7 @@ fn failed_connections_between_tiers_name_the_reason() {
         }
     }
 
-    // If everything is correct, `doctor` also asks the core about the token.
+    // With correct settings, `doctor` also asks the core about the token.
     let right = [&known[..], &[trust]].concat();
     let (_, printed, log) = doctor(folder, &https, &right, &token());
     assert!(printed.contains("serves") && printed.contains("accepts the token"), "{printed}{log}");
@@ -433,7 +433,7 @@ fn failed_connections_between_tiers_name_the_reason() {
 /// Flags and their values.
 type Settings<'s> = &'s [(&'s str, &'s str)];
 
-/// The output of `doctor` for a gateway with these settings.
+/// Runs `doctor` for a gateway with these settings. Returns the status, output and log.
 fn doctor(folder: &Path, core_url: &str, settings: &[(&str, &str)], token: &str) -> (Option<i32>, String, String) {
     let mut command = compliance(&DataDir::new());
     command.args(["doctor", "--json", "--jwt-secret", SECRET, "--token", token, "--core-url", core_url]);

@@ -1,4 +1,4 @@
-//! The `compliance` program for tests: its commands and processes.
+//! Runs commands and services of the `compliance` program.
 
 use std::{
     fs,
@@ -13,21 +13,21 @@ use test_support::remove_after_this_program;
 pub(crate) use test_support::{DataDir, Program as Service, output, wait_until};
 use tokio::runtime::Runtime;
 
-/// A second migrated database in each copy of the template.
+/// Name of the second migrated database in each copy of the template.
 pub(crate) const GIVEN: &str = "given";
 
-/// The program of this build, or the program in `COMPLIANCE_TEST_PROGRAM`. With an optimized program, tests measure the performance that
-/// users get.
+/// Returns the path of the program: `COMPLIANCE_TEST_PROGRAM`, or this build. With an optimized program, tests measure the
+/// performance that users get.
 pub(crate) fn program() -> String {
     std::env::var("COMPLIANCE_TEST_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_compliance").to_owned())
 }
 
-/// A command of the program on a data folder, with free ports and none of the caller's settings.
+/// Returns a command on a data folder, with free ports and without the caller's settings.
 pub(crate) fn compliance(data: &DataDir) -> Command {
     test_support::service_command(&program(), data)
 }
 
-/// A token of a company, issued by the program with the secret in the data folder.
+/// Returns a company's token, signed by the program with the secret in the data folder.
 pub(crate) fn token(data: &DataDir, company: i64) -> String {
     test_support::program_token(&program(), data, company)
 }
@@ -37,16 +37,16 @@ pub(crate) fn start(data: &DataDir, arguments: &[&str]) -> Service {
     Service::start_as(compliance(data).args(arguments))
 }
 
-/// A data folder with a migrated database, which a service has created.
+/// Returns a data folder with a migrated database.
 ///
-/// For tests that do not need a first start: it is a copy, which takes a fifth of the time.
+/// The folder is a copy, which takes a fifth of the time of a first start.
 pub(crate) fn migrated() -> DataDir {
     let data = DataDir::new();
     copy_template(data.path());
     data
 }
 
-/// Makes a data folder with two migrated databases: a service's own, and [`GIVEN`].
+/// Creates a data folder with two migrated databases: a service's own, and [`GIVEN`].
 pub(crate) fn copy_template(folder: &Path) {
     static TEMPLATE: OnceLock<(DataDir, ChildStdin)> = OnceLock::new();
     let (template, _) = TEMPLATE.get_or_init(|| {

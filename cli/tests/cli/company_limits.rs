@@ -1,4 +1,4 @@
-//! Limits that an operator sets for single companies, and metrics of each company's usage.
+//! Tests limits for single companies, and metrics of each company's usage.
 
 use std::{collections::BTreeMap, net::SocketAddr};
 
@@ -8,7 +8,7 @@ use crate::{
     programs::{Programs, token_of},
 };
 
-/// The metrics of a program that name a company, by their name and labels.
+/// Returns the metrics of a program with a company label, by name and labels.
 fn usage(admin: SocketAddr) -> BTreeMap<String, i64> {
     metrics(admin).into_iter().filter(|(name, _)| name.contains("company=")).collect()
 }
@@ -23,13 +23,13 @@ fn written(usage: &BTreeMap<String, i64>, company: &str) -> Option<i64> {
 }
 
 #[test]
-fn each_company_is_limited_and_counted_alone() {
+fn companies_have_separate_limits_and_metrics() {
     let programs = Programs::new();
     let settings =
         ["--admin-addr", "127.0.0.1:0", "--company-limit", "8:rate-limit=4/m,8:in-flight=2", "--company-metrics", "2"];
     let core = Service::start_as(&mut programs.core(&settings));
     let gateway = Service::start_as(&mut programs.gateway_of(&[core.grpc], &[]));
-    // A company with limits has labels before its first call.
+    // A company with limits has metrics before its first call.
     assert_eq!(calls(&usage(core.admin), "8", "limited"), Some(0));
     assert_eq!(usage(core.admin).keys().filter(|name| name.contains("company=\"7\"")).count(), 0);
 
@@ -45,9 +45,9 @@ fn each_company_is_limited_and_counted_alone() {
         );
     }
     assert_eq!(statuses, [201, 200, 404, 200, 200, 201, 200, 404, 200, 429]);
-    // The gateway rejects a request, which no core then counts.
+    // The gateway rejects this request, so no core counts it.
     assert_eq!(gateway.request("POST", "/api/urls", &token_of(7), "{").0, 422);
-    // More companies than companies with labels.
+    // These companies exceed the number of labels.
     for company in [9, 10] {
         assert_eq!(gateway.request("GET", "/api/urls", &token_of(company), "").0, 200);
     }
@@ -62,12 +62,12 @@ fn each_company_is_limited_and_counted_alone() {
     assert_eq!(duration("_count{company=\"8\"}"), Some(5), "{seen:#?}");
     assert_eq!(duration("_bucket{company=\"8\",le=\"+Inf\"}"), Some(5));
     assert!(duration("_bucket{company=\"8\",le=\"1\"}").is_some() && duration("_sum{company=\"8\"}").is_some());
-    // Three labels with nine series each, however many companies call.
+    // Three labels with nine series each, no matter how many companies call.
     assert_eq!(seen.len(), 27, "{seen:#?}");
 }
 
 #[test]
-fn wrong_company_limits_are_reported() {
+fn invalid_company_limits_are_rejected() {
     let programs = Programs::new();
     for (value, cause) in [
         ("8:rate-limit=4/h", "rate-limit: a rate limit is N/s, N/m or off"),

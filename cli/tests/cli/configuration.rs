@@ -1,4 +1,4 @@
-//! Settings: their sources, and what happens to wrong settings.
+//! Tests the sources of settings, and the rejection of invalid settings.
 
 use std::{fs, path::PathBuf};
 
@@ -8,7 +8,7 @@ use crate::common::{DataDir, Service, compliance, migrated, output, start};
 
 const SECRET: &str = "Hid4en-0123456789abcdef0123456789abcdef";
 
-/// A new file in a folder.
+/// Creates a file in a folder. Returns its path.
 fn file(folder: &DataDir, name: &str, content: &str) -> PathBuf {
     fs::create_dir_all(folder.path()).unwrap();
     let path = folder.path().join(name);
@@ -16,11 +16,11 @@ fn file(folder: &DataDir, name: &str, content: &str) -> PathBuf {
     path
 }
 
-/// Arguments, variables, and texts that the error must have.
+/// Arguments, variables, and texts that the error must contain.
 type Wrong = (Vec<String>, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
 #[test]
-fn wrong_settings_create_nothing() {
+fn invalid_settings_fail_before_creating_anything() {
     let (data, files) = (DataDir::new(), DataDir::new());
     let file = |name: &str, content: &str| file(&files, name, content).to_str().unwrap().to_owned();
     let (keys, short) = (file("keys", "{}"), file("short", "too short"));
@@ -72,7 +72,7 @@ fn wrong_settings_create_nothing() {
             &[("DATABASE_URL", "postgres://u:Hid4en@h/d?sslmode=verify-full&sslrootcert=/nonexistent")],
             &["DATABASE_URL", "the parameter sslrootcert", "/nonexistent"],
         ),
-        (serve(&[]), &[("DATABASE_URL", "postgres://u:Hid4en/x@h/d")], &["DATABASE_URL", "write %2F"]),
+        (serve(&[]), &[("DATABASE_URL", "postgres://u:Hid4en/x@h/d")], &["DATABASE_URL", "write it as %2F"]),
     ];
     for (arguments, variables, expected) in cases {
         let (status, out, errors) = output(compliance(&data).args(&arguments).envs(variables.iter().copied()));
@@ -86,7 +86,7 @@ fn wrong_settings_create_nothing() {
 }
 
 #[test]
-fn unknown_variables_are_reported() {
+fn unknown_environment_variables_log_a_warning() {
     let data = DataDir::new();
     let mut command = compliance(&data);
     command.args(["token", "--company", "7"]).envs([("COMPLIANCE_JWT_SECRET", SECRET), ("COMPLIANCE_LOGG", "info")]);
@@ -96,7 +96,7 @@ fn unknown_variables_are_reported() {
 }
 
 #[test]
-fn postgresql_variables_do_not_affect_the_private_database() {
+fn private_database_ignores_or_rejects_pg_variables() {
     let data = migrated();
     let variables = [("PGSSLMODE", "verify-full"), ("PGHOST", "/nonexistent"), ("PGUSER", "nobody"), ("PGPORT", "1")];
     let service = Service::start_as(compliance(&data).arg("serve").envs(variables));
@@ -107,7 +107,7 @@ fn postgresql_variables_do_not_affect_the_private_database() {
 }
 
 #[test]
-fn host_names_and_secrets_in_files_are_used() {
+fn host_names_and_secret_files_are_accepted() {
     let (data, files) = (migrated(), DataDir::new());
     let secret = file(&files, "secret", &format!("{SECRET}\n"));
     let path = secret.to_str().unwrap();
@@ -121,7 +121,7 @@ fn host_names_and_secrets_in_files_are_used() {
 }
 
 #[test]
-fn commands_create_no_data_folder() {
+fn commands_create_no_data_folder_without_init() {
     let commands: [&[&str]; 4] = [
         &["token", "--company", "7"],
         &["export", "affiliates", "--company", "7"],
@@ -144,7 +144,7 @@ fn commands_create_no_data_folder() {
             assert!(status.success() && data.path().exists(), "{arguments:?}: {errors}");
         }
     }
-    // A running service has the folder that they need.
+    // With a running service, the folder exists.
     let data = migrated();
     let _service = start(&data, &["serve"]);
     for arguments in [["token", "--company", "7"].as_slice(), &["export", "urls", "--company", "7"]] {
@@ -154,7 +154,7 @@ fn commands_create_no_data_folder() {
 }
 
 #[test]
-fn completions_and_manual_pages_name_every_command() {
+fn completions_and_man_pages_cover_every_command() {
     let data = DataDir::new();
     let commands = ["serve", "core", "gateway", "token", "migrate", "demo-data", "doctor", "import", "export"];
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {

@@ -1,4 +1,4 @@
-//! Incomplete files, and files in a form that cannot be imported: the command rejects them with one error, before it applies anything.
+//! Checks that imports reject truncated and unsupported files with one error, before they apply anything.
 
 use crate::{
     common::{DataDir, Service, compliance, migrated, output, start, token},
@@ -6,20 +6,20 @@ use crate::{
 };
 use serde_json::{Value, json};
 
-/// Imports a file into a company. Returns the exit status and the output.
+/// Runs an import. Returns the exit status and the output.
 fn import(data: &DataDir, service: &Service, arguments: &[&str]) -> (Option<i32>, String) {
     let core = format!("http://{}", service.grpc);
     let (status, stdout, log) = output(compliance(data).arg("import").args(arguments).args(["--core-url", &core]));
     (status.code(), format!("{stdout}{log}"))
 }
 
-/// More rows than a batch has.
+/// Returns more rows than fit in a batch.
 fn rows(row: impl Fn(usize) -> String) -> String {
     (0..1200).map(row).collect()
 }
 
 #[test]
-fn files_ending_in_a_quoted_cell_are_rejected() {
+fn csv_truncated_inside_quoted_cell_is_rejected() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     let token = token(&data, 7);
@@ -63,7 +63,7 @@ fn files_ending_in_a_quoted_cell_are_rejected() {
         let path = file(&data, "utf16.csv", &utf16);
         assert_eq!(import(&data, &service, &[what, &path, "--company", "7"]).0, Some(2), "{what}");
         assert_eq!(read(&service, &token, what), before, "{what}");
-        // With the rest of the cell, the file is complete.
+        // A closing quote completes the file.
         let path = file(&data, "whole.csv", format!("{text}{end}\"").as_bytes());
         let (_, printed) = import(&data, &service, &[what, &path, "--company", "7", "--dry-run"]);
         assert!(!printed.contains("cut off") && printed.contains("1201 rows"), "{what}: {printed}");
@@ -71,7 +71,7 @@ fn files_ending_in_a_quoted_cell_are_rejected() {
 }
 
 #[test]
-fn a_cut_json_list_is_rejected() {
+fn truncated_json_list_is_rejected() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     let objects = |object: fn(usize) -> Value| (0..1200).map(object).collect::<Value>().to_string();
@@ -87,9 +87,9 @@ fn a_cut_json_list_is_rejected() {
     }
 }
 
-/// A full list with only a header would make all affiliates absent.
+/// A sync of a file with only a header would make all affiliates absent.
 #[test]
-fn a_full_list_without_rows_is_rejected() {
+fn sync_rejects_files_without_rows() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     let header = "client_affiliate_id,affiliate_name\n";
@@ -117,7 +117,7 @@ fn a_full_list_without_rows_is_rejected() {
             assert_eq!(code, Some(1), "{name} {options:?}: {printed}");
             assert!(printed.contains("the file has no rows") && !printed.contains("absent"), "{name}: {printed}");
         }
-        // The export of a company without affiliates has none either.
+        // A normal import accepts the file, because the export of an empty company also has no rows.
         assert_eq!(import(&data, &service, &arguments).0, Some(0), "{name}");
     }
     let affiliates = read(&service, &token(&data, 7), "affiliates");
@@ -126,7 +126,7 @@ fn a_full_list_without_rows_is_rejected() {
 }
 
 #[test]
-fn api_lists_are_rejected_with_one_error() {
+fn import_rejects_api_list_responses() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     demo_data(&data, "1", ["5", "20", "10"], "3");

@@ -1,4 +1,4 @@
-//! Generated data, imports and exports: the real commands, with real databases.
+//! Tests demo data, imports and exports with the real commands and databases.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, process::ExitStatus};
 
@@ -6,13 +6,13 @@ use crate::common::{DataDir, Service, compliance, migrated, output, start, token
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-/// Runs a command that prints one line of JSON, and returns its exit status, the line and the log.
+/// Runs a command that prints one line of JSON. Returns the exit status, the line and the log.
 fn json_of(data: &DataDir, arguments: &[&str]) -> (ExitStatus, Value, String) {
     let (status, stdout, log) = output(compliance(data).args(arguments).arg("--json"));
     (status, serde_json::from_str(&stdout).unwrap_or_default(), log)
 }
 
-/// Generates the records of a company.
+/// Generates demo data for a company. Returns the summary.
 pub(crate) fn demo_data(data: &DataDir, company: &str, sizes: [&str; 3], seed: &str) -> Value {
     let [affiliates, urls, cases] = sizes;
     let arguments = ["demo-data", "--company", company, "--affiliates", affiliates, "--urls", urls, "--cases", cases];
@@ -21,14 +21,14 @@ pub(crate) fn demo_data(data: &DataDir, company: &str, sizes: [&str; 3], seed: &
     made
 }
 
-/// The exported records of a company.
+/// Returns the exported records of a company.
 fn exported(data: &DataDir, company: &str, what: &str) -> Vec<Value> {
     let (status, stdout, log) = output(compliance(data).args(["export", what, "--company", company]));
     assert!(status.success(), "{log}");
     stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Creates a file in the data folder, and returns its path.
+/// Creates a file in the data folder. Returns its path.
 pub(crate) fn file(data: &DataDir, name: &str, content: &[u8]) -> String {
     fs::create_dir_all(data.path()).unwrap();
     let path = data.path().join(name);
@@ -36,12 +36,12 @@ pub(crate) fn file(data: &DataDir, name: &str, content: &[u8]) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// The errors of a report.
+/// Returns the errors in a report.
 fn report(path: &str) -> Vec<Value> {
     fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Every record of a list as a partner reads it, by ID ascending.
+/// Reads all records of a list over REST, by ascending ID.
 pub(crate) fn read(service: &Service, token: &str, list: &str) -> Vec<Value> {
     let mut records = Vec::new();
     for page in 1.. {
@@ -60,8 +60,8 @@ pub(crate) fn read(service: &Service, token: &str, list: &str) -> Vec<Value> {
     records
 }
 
-/// Records without values that the service assigns: the ID of a case becomes its index in the list. URLs that are written together get IDs
-/// in any order, so this sorts them by their texts.
+/// Returns comparable records: without assigned values, and with list indexes instead of case IDs. URLs written together get IDs in any order, so the
+/// function sorts them by URL.
 fn comparable(affiliates: Vec<Value>, mut urls: Vec<Value>, cases: Vec<Value>) -> Vec<Value> {
     urls.sort_by(|one, other| one["url"].as_str().cmp(&other["url"].as_str()));
     let indexes: BTreeMap<i64, usize> =
@@ -85,7 +85,7 @@ fn comparable(affiliates: Vec<Value>, mut urls: Vec<Value>, cases: Vec<Value>) -
 }
 
 #[test]
-fn demo_data_is_repeatable_and_added_once() {
+fn demo_data_is_deterministic_and_added_once() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     let sizes = ["150", "1200", "120"];
@@ -108,7 +108,7 @@ fn demo_data_is_repeatable_and_added_once() {
     let arguments = ["demo-data", "--company", "1", "--affiliates", "1", "--urls", "1", "--cases", "1"];
     let (status, _, log) = json_of(&data, &arguments);
     assert!(status.code() == Some(1) && log.contains("company 1 already has records"), "{log}");
-    // One command resets a sandbox, next to other companies.
+    // One command resets a sandbox without affecting other companies.
     let (status, ..) = json_of(&data, &[&arguments[..], &["--replace"]].concat());
     assert!(status.success());
     assert_eq!(["1", "2"].map(|company| exported(&data, company, "urls").len()), [1, 1200]);
@@ -119,7 +119,7 @@ fn demo_data_is_repeatable_and_added_once() {
 #[test]
 fn generated_records_are_consistent() {
     let data = migrated();
-    // Without a service, the command starts and stops the database.
+    // Without a service, the command starts and stops the database itself.
     let made = demo_data(&data, "9", ["300", "4000", "400"], "3");
     assert!(!data.path().join("postgres/postmaster.pid").exists());
     let service = start(&data, &["serve"]);
@@ -145,7 +145,7 @@ fn generated_records_are_consistent() {
         if let Some(case) = url["case_id"].as_i64() {
             of_case.entry(case).or_default().push(url);
             let (_, again) = service.request("POST", "/api/urls", &token, &json!({ "urls": added }).to_string());
-            assert_eq!(again[0]["code"], "1023", "the service knows the URL by its normalised form");
+            assert_eq!(again[0]["code"], "1023", "the service must report a duplicate");
         }
     }
     assert!(of_case.len() > 100, "{}", of_case.len());
@@ -168,7 +168,7 @@ fn generated_records_are_consistent() {
     assert!(service.end().success());
 }
 
-/// A table of affiliates in which every hundredth row is invalid, in one of four ways.
+/// Returns an affiliate table. Every hundredth row is invalid, in one of four ways.
 fn table(rows: usize) -> String {
     let mut table = String::from("City,Affiliate Name,client_affiliate_id,email_one,country,start_date,id\n");
     for row in 1..=rows {
@@ -187,7 +187,7 @@ fn table(rows: usize) -> String {
 }
 
 #[test]
-fn valid_rows_are_imported_beside_invalid_ones() {
+fn import_saves_valid_rows_and_reports_invalid_ones() {
     let data = migrated();
     let path = file(&data, "affiliates.csv", table(2500).as_bytes());
     let service = start(&data, &["serve"]);
@@ -215,7 +215,7 @@ fn valid_rows_are_imported_beside_invalid_ones() {
     });
     assert_eq!(affiliates[0], first);
 
-    // An import is idempotent.
+    // Repeating an import creates nothing.
     let (_, tally, _) = import(&[]);
     assert_eq!((&tally["created"], &tally["skipped"], &tally["bad"]), (&json!(0), &json!(2475), &json!(25)));
     let (status, tally, _) = import(&["--on-duplicate", "fail"]);
@@ -244,7 +244,7 @@ fn valid_rows_are_imported_beside_invalid_ones() {
 }
 
 #[test]
-fn encodings_and_separators_are_detected_or_refused() {
+fn encodings_and_separators_are_detected_or_rejected() {
     let data = DataDir::new();
     let dry = |path: &str, more: &[&str]| {
         let arguments = [&["import", "affiliates", path, "--company", "4", "--dry-run"], more].concat();
@@ -292,7 +292,7 @@ fn encodings_and_separators_are_detected_or_refused() {
 }
 
 #[test]
-fn exports_import_into_another_company() {
+fn exports_can_be_imported_into_another_company() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     demo_data(&data, "1", ["60", "1100", "80"], "5");
@@ -301,7 +301,7 @@ fn exports_import_into_another_company() {
         let path = data.path().join(format!("{what}.{ending}")).to_str().unwrap().to_owned();
         let (status, _, log) = output(compliance(&data).args(["export", what, "--company", "1", "--output", &path]));
         assert!(status.success(), "{log}");
-        // Into one company through a core in the command's process, and into another one through the running core.
+        // Import into one company through the command's own core, and into another through the running core.
         for arguments in [&["--company", "2"][..], &["--company", "3", "--core-url", &core]] {
             let (status, tally, log) = json_of(&data, &[&["import", what, &path], arguments].concat());
             assert!(status.success(), "{log}");
@@ -309,7 +309,7 @@ fn exports_import_into_another_company() {
         }
         let (status, tally, log) = json_of(&data, &["import", what, &path, "--company", "2"]);
         assert!(status.success(), "{log}");
-        assert_eq!(tally["created"], json!(0), "an import is idempotent");
+        assert_eq!(tally["created"], json!(0), "importing {what} again created records");
     }
     let everything = |company| {
         let token = token(&data, company);
@@ -318,7 +318,7 @@ fn exports_import_into_another_company() {
     };
     let original = everything(1);
     assert_eq!(original.len(), 60 + 1100 + 80);
-    // The files are imported into the company that they come from.
+    // Import the files into the company they were exported from.
     for (what, ending) in [("affiliates", "csv"), ("urls", "ndjson"), ("cases", "ndjson")] {
         let path = data.path().join(format!("{what}.{ending}")).to_str().unwrap().to_owned();
         let (status, tally, log) = json_of(&data, &["import", what, &path, "--company", "1", "--core-url", &core]);
@@ -326,7 +326,7 @@ fn exports_import_into_another_company() {
         let existing = if what == "urls" { "updated" } else { "skipped" };
         assert_eq!((&tally["created"], &tally[existing]), (&json!(0), &tally["rows"]), "{what}: {tally} {log}");
     }
-    // As CSV, with escapes and without.
+    // CSV, with and without escaping.
     for (company, options) in [("4", &[][..]), ("5", &["--no-csv-escape"])] {
         for what in ["affiliates", "urls", "cases"] {
             let path = data.path().join(format!("{what}-{company}.csv")).to_str().unwrap().to_owned();
@@ -349,7 +349,7 @@ fn exports_import_into_another_company() {
             assert_eq!(copy, original);
         }
     }
-    // Invalid lines are reported, and the others are imported.
+    // The command reports invalid lines, and imports the others.
     let lines = concat!(
         "{\"url\": \"ftp://example.org/\"}\n{\"url\": \"https://new.example/\", \"incident_status\": \"Nonsense\"}\n",
         "{\"url\": \"https://new.example/\", \"uri\": 1}\n{\"url\": \"https://new.example/\"}\n"
@@ -375,10 +375,9 @@ fn exports_import_into_another_company() {
     assert!(service.end().success());
 }
 
-/// A file that is cut at a line would terminate all other affiliates. A dry run, the first run and a repetition report what happens to
-/// them.
+/// A file truncated at a line break would terminate all missing affiliates. A dry run, the first run and a repeated run report the absent affiliates.
 #[test]
-fn truncated_lists_are_rejected_and_reported() {
+fn truncated_sync_lists_are_rejected() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     let token = token(&data, 7);
@@ -399,7 +398,7 @@ fn truncated_lists_are_rejected_and_reported() {
         let (status, stdout, log) = import(&cut, &[&["--absent", "terminated"], options].concat());
         assert_eq!(status.code(), Some(1), "{stdout} {log}");
         assert!(log.contains("set 197 absent affiliates") && log.contains("--max-absent"), "{log}");
-        // The number of absent affiliates is unknown until the service accepts the list.
+        // The command reports no absent affiliates until the service accepts the list.
         assert!(!stdout.contains("0 absent") && !stdout.contains("\"absent\""), "{stdout}");
         assert_eq!(read(&service, &token, "affiliates"), before);
     }
@@ -424,9 +423,9 @@ fn truncated_lists_are_rejected_and_reported() {
     assert_eq!(counts, [1, 1, 197, 186], "{made}");
 }
 
-/// A full list identifies affiliates by the client's own identifier, so their names can change. A repetition changes nothing.
+/// A sync identifies affiliates by the client's own identifier, so names can change. Repeating the sync changes nothing.
 #[test]
-fn a_full_list_updates_the_affiliates() {
+fn sync_creates_updates_and_terminates_affiliates() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     let token = token(&data, 7);
@@ -439,7 +438,7 @@ fn a_full_list_updates_the_affiliates() {
     assert!(status.success(), "{log}");
     assert_eq!((&made["created"], &made["skipped"], &made["absent"]), (&json!(3), &json!(0), &Value::Null));
 
-    // Names are swapped, a cell is empty, an affiliate is missing, and some rows are invalid.
+    // The second file swaps names, clears a field, omits an affiliate, and contains invalid rows.
     let roster = "{\"client_affiliate_id\":\"A\",\"affiliate_name\":\"Ben\",\"city\":null}
 {\"client_affiliate_id\":\"B\",\"affiliate_name\":\"Ann\"}
 {\"client_affiliate_id\":\"D\",\"affiliate_name\":\"Dea\"}
@@ -472,7 +471,7 @@ fn a_full_list_updates_the_affiliates() {
         assert!(has(5, "email_one"), "{reported:?}");
         assert!(has(6, "client_affiliate_id The rows 6, 7 have the same client affiliate id."), "{reported:?}");
         assert!(has(7, "The rows 6, 7 "), "{reported:?}");
-        // The affiliate of an invalid row could be the absent one.
+        // A seemingly absent affiliate could be in an invalid row.
         assert!(has(0, "its status is none.") && log.contains("keep their status"), "{reported:?} {log}");
         assert_eq!(read(&service, &token, "affiliates") == before, dry_run);
     }

@@ -1,4 +1,4 @@
-//! `compliance doctor` reports problems of a machine, each with a next step.
+//! Checks that `compliance doctor` reports problems of a machine, each with a next step.
 
 use std::{
     fs::{self, Permissions},
@@ -22,7 +22,7 @@ use crate::{
     programs::{Programs, SECRET, token as given_token},
 };
 
-/// The exit status, and the findings by check.
+/// Runs `doctor`. Returns the exit status and the findings.
 fn doctor(data: &DataDir, arguments: &[&str]) -> (Option<i32>, Vec<Value>) {
     let (status, printed, log) = output(compliance(data).args(["doctor", "--json"]).args(arguments));
     assert!(log.is_empty(), "{log}");
@@ -39,27 +39,27 @@ fn state<'f>(findings: &'f [Value], check: &str) -> &'f str {
 }
 
 #[test]
-fn doctor_finds_no_problem_on_a_sound_machine() {
+fn doctor_reports_no_problem_on_healthy_machine() {
     let data = DataDir::new();
     let (status, findings) = doctor(&data, &[]);
     assert_eq!(status, Some(0), "{findings:#?}");
     for check in ["REST", "gRPC", "settings", "PostgreSQL", "data folder"] {
         assert_eq!(state(&findings, check), "ok", "{findings:#?}");
     }
-    assert_eq!(state(&findings, "keys"), "warning", "there is no secret yet");
-    assert!(!data.path().exists(), "nothing is made");
+    assert_eq!(state(&findings, "keys"), "warning", "the data folder has no secret yet");
+    assert!(!data.path().exists(), "doctor created the data folder");
 
     let service = start(&data, &[]);
     let (token, rest) = (token(&data, 7), service.rest.to_string());
     let (status, findings) = doctor(&data, &["--token", &token, "--rest-addr", &rest]);
     assert_eq!(status, Some(0), "{findings:#?}");
     assert_eq!((state(&findings, "keys"), state(&findings, "token")), ("ok", "ok"));
-    assert_eq!(state(&findings, "REST"), "warning", "the service itself has the port");
+    assert_eq!(state(&findings, "REST"), "warning", "the service itself uses the port");
     assert_eq!(state(&doctor(&data, &["--token", &given_token()]).1, "token"), "problem");
 }
 
 #[test]
-fn a_given_database_is_checked() {
+fn doctor_checks_given_database() {
     let programs = Programs::new();
     let data = DataDir::new();
     let (status, findings) = doctor(&data, &["--database-url", &programs.database()]);
@@ -67,7 +67,7 @@ fn a_given_database_is_checked() {
     for check in ["database", "schema", "retention", "connections"] {
         assert_eq!(state(&findings, check), "ok", "{findings:#?}");
     }
-    assert_eq!(state(&findings, "rights"), "warning", "the URL is the owner's");
+    assert_eq!(state(&findings, "rights"), "warning", "the URL names the owner");
     let empty = programs.database().replace("/given", "/postgres");
     let (status, findings) = doctor(&data, &["--database-url", &empty]);
     assert_eq!((status, state(&findings, "schema")), (Some(3), "problem"), "{findings:#?}");
@@ -82,7 +82,7 @@ fn a_given_database_is_checked() {
 }
 
 #[test]
-fn errors_name_the_role_that_a_command_needs() {
+fn permission_errors_name_required_role() {
     let programs = Programs::new();
     let data = DataDir::new();
     let run = |arguments: &[&str]| {
@@ -96,13 +96,13 @@ fn errors_name_the_role_that_a_command_needs() {
     assert_eq!(run(&[&grant[..], &[SERVICE_ROLE]].concat()).0, Some(0));
     let (status, errors) = run(&["restored", "--database-url", &service]);
     assert!(status == Some(1) && errors.contains("connect as the role that owns the tables"), "{errors}");
-    // The line of PostgreSQL's source helps nobody.
+    // The error omits the line in PostgreSQL's source.
     assert!(errors.contains("SQLSTATE 42501") && !errors.contains("at line"), "{errors}");
 }
 
-/// Its version is correct, but a core would reject it or fail at its first write.
+/// The schema version is correct, but a core would reject the database or fail on its first write.
 #[test]
-fn a_manually_changed_database_is_found() {
+fn doctor_detects_manual_schema_and_grant_changes() {
     let programs = Programs::new();
     let data = DataDir::new();
     let grant = ["migrate", "--database-url", &programs.database(), "--service-role", SERVICE_ROLE];
@@ -154,9 +154,9 @@ fn a_manually_changed_database_is_found() {
     }
 }
 
-/// Whether it is running or not.
+/// `doctor` detects the problem while the database runs and while it is stopped.
 #[test]
-fn doctor_finds_unservable_private_databases() {
+fn doctor_detects_unusable_private_database() {
     let data = DataDir::new();
     let found = |expected: &str| {
         let (status, printed, log) = output(compliance(&data).args(["doctor", "--json"]));
@@ -209,7 +209,7 @@ fn doctor_finds_unservable_private_databases() {
 
 /// Only root can run a program as another user.
 #[test]
-fn data_folders_of_other_users_are_named() {
+fn startup_error_names_data_folder_owner() {
     if !Uid::effective().is_root() {
         return;
     }
@@ -228,9 +228,9 @@ fn data_folders_of_other_users_are_named() {
     assert!(!status.success() && log.contains(&expected), "{status} {log}");
 }
 
-/// Its machine has neither a database nor PostgreSQL.
+/// A gateway's machine has neither a database nor PostgreSQL.
 #[test]
-fn a_gateway_is_checked_without_a_database() {
+fn doctor_checks_gateway_without_database() {
     let core = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut command = compliance(&DataDir::new());
     command.env_remove("COMPLIANCE_DATA_DIR").env("COMPLIANCE_POSTGRES_BIN", "/nonexistent");
@@ -245,14 +245,14 @@ fn a_gateway_is_checked_without_a_database() {
 }
 
 #[test]
-fn an_unreachable_key_set_is_a_problem() {
+fn doctor_reports_unreachable_key_set() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (status, findings) = doctor(&DataDir::new(), &["--jwks-url", &format!("http://{nobody}/keys")]);
     assert_eq!((status, state(&findings, "keys")), (Some(3), "problem"), "{findings:#?}");
 }
 
 #[test]
-fn doctor_checks_settings_like_a_start() {
+fn doctor_validates_certificates_and_settings() {
     let (data, files) = (DataDir::new(), DataDir::new());
     fs::create_dir_all(files.path()).unwrap();
     let path = |name: &str| files.path().join(name).display().to_string();
@@ -285,7 +285,7 @@ fn doctor_checks_settings_like_a_start() {
 }
 
 #[test]
-fn doctor_compares_connections_with_the_server() {
+fn doctor_compares_connections_with_server_limit() {
     let programs = Programs::new();
     let (data, url) = (DataDir::new(), programs.database());
     let found = |arguments: &[&str]| {
@@ -299,7 +299,7 @@ fn doctor_compares_connections_with_the_server() {
 }
 
 #[test]
-fn low_connection_limits_of_roles_are_named() {
+fn insufficient_role_connection_limit_is_reported() {
     let programs = Programs::new();
     programs.run_as_admin(GIVEN, &format!("alter role {OWNER_ROLE} connection limit 15"));
     let (status, findings) = doctor(&DataDir::new(), &["--database-url", &programs.database()]);
@@ -312,7 +312,7 @@ fn low_connection_limits_of_roles_are_named() {
 }
 
 #[test]
-fn a_reader_that_disconnects_is_not_an_error() {
+fn closed_output_pipe_prints_no_error() {
     let mut child = compliance(&DataDir::new())
         .args(["help", "serve"])
         .stdout(Stdio::piped())

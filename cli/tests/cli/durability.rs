@@ -1,4 +1,4 @@
-//! Acknowledged writes remain, and accepted requests get a response, whichever process is killed under load.
+//! Kills processes under load, and checks that acknowledged writes survive and accepted requests get a response.
 
 use std::{
     collections::HashSet,
@@ -18,21 +18,21 @@ use test_support::kill_process;
 
 const COMPANY: i64 = 7;
 const WRITERS: usize = 6;
-/// Acknowledged writes before a process is killed, and again after it has restarted.
+/// Acknowledged writes to wait for before killing a process, and after it restarts.
 const ENOUGH: usize = 150;
-/// A service that shuts down keeps connections without a request for longer than this.
+/// A service that is shutting down keeps idle connections open for longer than this.
 const IDLE: Duration = Duration::from_millis(300);
 
-/// A persistent connection, as clients under load use.
+/// A persistent connection, like those of clients under load.
 pub(crate) struct Connection {
     stream: BufReader<TcpStream>,
 }
 
-/// A response.
+/// An HTTP response.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: String,
-    /// The service accepts no further request on this connection.
+    /// Whether the service closes the connection after this response.
     pub(crate) closes: bool,
 }
 
@@ -74,23 +74,23 @@ impl Connection {
     }
 }
 
-/// Concurrent writers, and the responses that they received.
+/// Concurrent writers, and the responses they received.
 #[derive(Default)]
 struct Load {
     over: AtomicBool,
-    /// Names and URLs whose creation was acknowledged.
+    /// Names and URLs whose creation the service acknowledged.
     acknowledged: Mutex<HashSet<String>>,
     count: AtomicUsize,
     /// Responses that are neither a success nor 503.
     wrong: Mutex<Vec<String>>,
-    /// Responses with the status 503.
+    /// Responses with status 503.
     unavailable: AtomicUsize,
-    /// Requests that were sent but got no response.
+    /// Requests without a response.
     unanswered: AtomicUsize,
 }
 
 impl Load {
-    /// A writer: creates affiliates and adds URLs, each with a unique name, until the load or its connection ends.
+    /// Creates affiliates and URLs with unique names, until the load or the connection ends.
     fn write(&self, writer: usize, address: SocketAddr, token: &str, round: usize) {
         let Ok(mut connection) = Connection::new(address) else { return };
         let mut responded = Instant::now();
@@ -120,7 +120,7 @@ impl Load {
                     self.wrong.lock().unwrap().push(format!("{status}: {body}"));
                     return;
                 }
-                // This writer was delayed for so long that the service closed its idle connection.
+                // The writer paused so long that the service closed the idle connection.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && idle > IDLE => return,
                 Err(_) => {
                     self.unanswered.fetch_add(1, Ordering::Relaxed);
@@ -130,7 +130,7 @@ impl Load {
         }
     }
 
-    /// Runs writers during `during`.
+    /// Runs writers while `during` runs.
     fn around(&self, service: &Service, token: &str, round: usize, during: impl FnOnce()) {
         let address = service.rest;
         thread::scope(|scope| {
@@ -143,10 +143,10 @@ impl Load {
 
     fn wait_for_more(&self) {
         let before = self.count.load(Ordering::Relaxed);
-        wait_until("enough is acknowledged", || self.count.load(Ordering::Relaxed) >= before + ENOUGH);
+        wait_until("enough writes are acknowledged", || self.count.load(Ordering::Relaxed) >= before + ENOUGH);
     }
 
-    /// All acknowledged records exist.
+    /// Checks that all acknowledged records exist.
     fn check(&self, service: &Service, token: &str) {
         assert_eq!(*self.wrong.lock().unwrap(), [""; 0]);
         let mut there = HashSet::new();
@@ -170,7 +170,7 @@ fn texts(records: &serde_json::Value, field: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_killed_service_keeps_acknowledged_writes() {
+fn killed_service_keeps_acknowledged_writes() {
     let (data, load) = (migrated(), Load::default());
     let token = token(&data, COMPANY);
     for round in 0..3 {
@@ -186,31 +186,31 @@ fn a_killed_service_keeps_acknowledged_writes() {
     load.check(&service, &token);
 }
 
-/// Every request that the service has accepted on a connection gets a response, and the last response announces the close.
+/// Every accepted request gets a response, and the last response announces that the connection closes.
 #[test]
-fn graceful_shutdown_fails_no_request() {
+fn graceful_shutdown_drops_no_requests() {
     let (data, load) = (migrated(), Load::default());
     let token = token(&data, COMPANY);
     for (round, signal) in [Signal::SIGTERM, Signal::SIGINT].into_iter().enumerate() {
-        // Longer than the test waits for the end, so nothing is cut off.
+        // The grace period is longer than the test waits, so the service cuts off no requests.
         let grace = ["--rest-shutdown-grace", "10m", "--grpc-shutdown-grace", "10m"];
         let service = start(&data, &[&["serve", "--rate-limit", "off"], &grace[..]].concat());
         load.around(&service, &token, round, || {
             load.wait_for_more();
             service.signal(signal);
         });
-        assert_eq!(load.unanswered.load(Ordering::Relaxed), 0, "requests went unanswered");
-        assert_eq!(load.unavailable.load(Ordering::Relaxed), 0, "requests were refused because of the shutdown");
-        // The last response has been sent. The service only closes connections and stops the database.
+        assert_eq!(load.unanswered.load(Ordering::Relaxed), 0, "some requests got no response");
+        assert_eq!(load.unavailable.load(Ordering::Relaxed), 0, "the shutdown rejected some requests");
+        // The service has sent the last response. It now closes connections and stops the database.
         assert_eq!(service.end().code(), Some(0));
     }
     let service = start(&data, &["serve"]);
     load.check(&service, &token);
 }
 
-/// While the database is down, requests get 503 and no other error.
+/// While the database is down, requests fail only with 503.
 #[test]
-fn a_killed_database_returns_with_all_acknowledged_writes() {
+fn killed_database_keeps_acknowledged_writes() {
     let (data, load) = (migrated(), Load::default());
     let token = token(&data, COMPANY);
     let service = start(&data, &["serve", "--rate-limit", "off"]);
@@ -219,12 +219,12 @@ fn a_killed_database_returns_with_all_acknowledged_writes() {
             load.wait_for_more();
             let killed = data.postmaster();
             kill_process(killed.unwrap(), Signal::SIGKILL);
-            wait_until("the database has another process", || data.postmaster() != killed);
+            wait_until("the database has a new process", || data.postmaster() != killed);
             load.wait_for_more();
         }
         load.over.store(true, Ordering::Relaxed);
     });
-    assert_eq!(load.unanswered.load(Ordering::Relaxed), 0, "requests went unanswered");
+    assert_eq!(load.unanswered.load(Ordering::Relaxed), 0, "some requests got no response");
     load.check(&service, &token);
     service.signal(Signal::SIGTERM);
     assert_eq!(service.end().code(), Some(0));

@@ -1,4 +1,4 @@
-//! `compliance erase`, and erasures that are killed.
+//! Tests `compliance erase`, including killed erasures.
 
 use std::process::Stdio;
 
@@ -12,7 +12,7 @@ use crate::{
     programs::{Programs, SECRET},
 };
 
-/// This number of URLs is three batches, and so is this number of rows of changes.
+/// Creates enough URLs and enough change rows for three batches each.
 const FILL: &str = "
     insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (7, 1, 'qzcanary', 'qzcanary'), (8, 1, 'B', 'B');
     insert into compliance_urls (company_id, id, url, url_hash, affiliate_id)
@@ -28,7 +28,7 @@ fn verified(programs: &Programs) -> String {
     printed
 }
 
-/// Runs the command until it waits for the lock, and kills it.
+/// Runs the command until it waits for the lock, then kills it.
 fn kill_at(programs: &Programs, lock: &'static str) {
     let held = programs.hold(lock);
     let mut command = programs.erase(&["--yes"]).spawn().unwrap();
@@ -37,11 +37,11 @@ fn kill_at(programs: &Programs, lock: &'static str) {
     command.wait().unwrap();
     drop(held);
     let of_command = "select count(*) from pg_stat_activity where application_name = 'compliance'";
-    wait_until("its session has ended", || programs.number(of_command) == 0);
+    wait_until("the command's database session ends", || programs.number(of_command) == 0);
 }
 
 #[test]
-fn company_erasure_continues_after_a_kill() {
+fn company_erasure_resumes_after_kill() {
     let programs = Programs::new();
     programs.run(FILL);
     let (status, _, log) = output(&mut programs.erase(&[]));
@@ -74,7 +74,7 @@ fn company_erasure_continues_after_a_kill() {
 }
 
 #[test]
-fn erase_command_erases_large_affiliates() {
+fn erase_command_handles_large_affiliates() {
     let programs = Programs::new();
     programs.run(FILL);
     let (status, printed, log) = output(&mut programs.erase(&["--affiliate", "1", "--yes"]));
@@ -88,11 +88,11 @@ fn erase_command_erases_large_affiliates() {
     assert!(log.contains("company 7 has no affiliate 1"), "{log}");
 }
 
-/// Erases while a transaction has a lock that the command needs, and adds `more` before it commits.
+/// Erases while a transaction holds a lock that the command needs. The transaction runs `more` before it commits.
 fn erase_beside(arguments: &[&str], first: &'static str, more: &'static str) {
     let programs = Programs::new();
     programs.run(FILL);
-    // It always waits for its locks, so the command must give way.
+    // The writer never gives up its lock wait, so the command must give way.
     let mut writer = programs.hold_as_admin(first);
     let command = programs.erase(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("the command waits for the writer", || programs.number(WAITING) == 1);
@@ -109,22 +109,22 @@ fn erase_beside(arguments: &[&str], first: &'static str, more: &'static str) {
 }
 
 #[test]
-fn erasures_are_retried_under_concurrent_writes() {
+fn erasure_retries_on_concurrent_writes() {
     const URL: &str = "update compliance_urls set url = url || '-' where company_id = 7 and id = 900";
     const INFRACTION: &str = "insert into infractions (company_id, url_id, infraction_type_id, infraction_name_id)
         values (7, 900, 1, 1)";
     let (company, affiliate) = (&["--yes"][..], &["--affiliate", "1", "--yes"][..]);
     for arguments in [company, affiliate] {
-        // A foreign key.
+        // The writer adds a row with a foreign key.
         erase_beside(arguments, INFRACTION, "select 1");
     }
-    // Deadlocks.
+    // The writer and the command deadlock.
     erase_beside(company, URL, "update compliance_urls set url = url || '-' where company_id = 7 and id = 1");
     erase_beside(affiliate, URL, "update affiliates set city = 'Oslo' where company_id = 7 and id = 1");
 }
 
 #[test]
-fn killed_erasures_are_complete_or_undone() {
+fn killed_affiliate_erasure_rolls_back() {
     let programs = Programs::new();
     programs.run(
         "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (7, 1, 'qzcanary', 'qzcanary');
@@ -138,14 +138,14 @@ fn killed_erasures_are_complete_or_undone() {
     let changes = "select max(position) from changes where company_id = 7";
 
     let mut serve = Service::start_as(&mut programs.serve(&[]));
-    // All other records are deleted before.
+    // The erasure deletes all other records before it needs this lock.
     let held = programs.hold("select from changes where company_id = 7 and position = 1 for update");
     let _request = serve.send("DELETE", "/api/affiliates/1", &token, "");
     wait_until("the erasure waits for the lock", || programs.number(WAITING) == 1);
     kill_process(serve.pid(), Signal::SIGKILL);
     serve.wait_for_end();
     drop(held);
-    wait_until("its sessions have ended", || programs.backends().is_empty());
+    wait_until("the service's database sessions end", || programs.backends().is_empty());
     assert_eq!((programs.number(rows), programs.number(changes)), (900, 901));
 
     let serve = Service::start_as(&mut programs.serve(&[]));

@@ -1,4 +1,4 @@
-//! A replaced password and a replaced server: the service continues without a restart.
+//! Checks that the service survives a new database password and a new database server without a restart.
 
 use std::{
     collections::HashSet,
@@ -22,7 +22,7 @@ use crate::{
     starts::{free_address, head},
 };
 
-/// Creates the database `given` and the role `service`, which has a password and owns nothing.
+/// Creates the database `given`, and the role `service` with a password and without objects.
 fn set_up(runtime: &Runtime, password: &str) -> NetworkServer {
     let server = runtime.block_on(NetworkServer::start());
     let role = format!("create database given; create role service login password '{password}'");
@@ -35,7 +35,7 @@ fn set_up(runtime: &Runtime, password: &str) -> NetworkServer {
 }
 
 #[test]
-fn untrusted_database_certificates_end_the_start() {
+fn startup_rejects_untrusted_database_certificates() {
     let (runtime, files) = (Runtime::new().unwrap(), DataDir::new());
     let server = set_up(&runtime, "first");
     fs::create_dir_all(files.path()).unwrap();
@@ -72,7 +72,7 @@ fn untrusted_database_certificates_end_the_start() {
     start(&format!("sslmode=verify-ca&sslrootcert={unknown}"));
 }
 
-/// Ends the load, even if the test fails.
+/// Ends the load when dropped, even if the test fails.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -90,13 +90,13 @@ fn create(service: &Service, token: &str, name: &str) -> u16 {
     service.request("POST", "/api/affiliates", token, &body).0
 }
 
-/// Creates an affiliate. On a busy machine, the service's check of its database may fail for a moment.
+/// Creates an affiliate. Retries, because the service's database check can fail briefly on a busy machine.
 fn create_until_there(service: &Service, token: &str, name: &str) {
-    wait_until("an affiliate is created", || matches!(create(service, token, name), 201 | 409));
+    wait_until("the affiliate exists", || matches!(create(service, token, name), 201 | 409));
 }
 
 #[test]
-fn password_files_are_reread_without_a_restart() {
+fn database_password_file_reloads_without_restart() {
     const CUT: &str = "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'service'";
     let runtime = Runtime::new().unwrap();
     let server = set_up(&runtime, "pw-first");
@@ -121,18 +121,18 @@ fn password_files_are_reread_without_a_restart() {
     let token = token(&data, 7);
     assert_eq!(create(&service, &token, "before"), 201);
 
-    // Open connections remain. New ones need the new password, which the file does not have yet.
+    // Open connections keep working. New connections need the new password, which is not in the file yet.
     execute("alter role service password 'pw-second'");
     assert_eq!(create(&service, &token, "open connections"), 201);
     fs::write(&file, "mysql://service:pw-hidden@host").unwrap();
     execute(CUT);
-    wait_until("the service does not serve", || !ready(&service));
-    service.wait_for_log("the previous one stays in use");
+    wait_until("the service is not ready", || !ready(&service));
+    service.wait_for_log("keeping the previous one");
     fs::write(&file, url("pw-second")).unwrap();
-    wait_until("the service serves again", || ready(&service));
+    wait_until("the service is ready again", || ready(&service));
     assert_eq!(create(&service, &token, "second"), 201);
 
-    // The file has precedence.
+    // The changed file takes effect without a restart.
     fs::write(&file, url("pw-third")).unwrap();
     execute("alter role service password 'pw-third'");
     execute(CUT);
@@ -142,9 +142,9 @@ fn password_files_are_reread_without_a_restart() {
     assert!(!log.contains("pw-"), "{log}");
 }
 
-/// The standby follows synchronously, so it has all acknowledged writes before and after it takes over.
+/// Replication is synchronous, so the standby has all acknowledged writes when it takes over.
 #[test]
-fn promotion_behind_an_endpoint_needs_no_restart() {
+fn standby_promotion_needs_no_service_restart() {
     const ENOUGH: usize = 10;
     let runtime = Runtime::new().unwrap();
     let mut primary = set_up(&runtime, "password");
@@ -155,7 +155,7 @@ fn promotion_behind_an_endpoint_needs_no_restart() {
         standby
     });
 
-    // The service cannot use a standby.
+    // The service rejects a standby.
     let alone = standby.url("service:password", "given");
     let url = format!("{alone}?target_session_attrs=primary");
     let arguments = ["core", "--jwt-secret", "0123456789abcdef0123456789abcdef", "--database-url", &url];
@@ -197,17 +197,17 @@ fn promotion_behind_an_endpoint_needs_no_restart() {
             let work = &work;
             scope.spawn(move || work(worker));
         }
-        wait_until("enough is acknowledged", || count() >= ENOUGH);
+        wait_until("enough writes are acknowledged", || count() >= ENOUGH);
         primary.kill();
-        wait_until("the service does not serve", || !ready(&service));
+        wait_until("the service is not ready", || !ready(&service));
         let before = count();
-        // While the endpoint leads to a standby, nothing is served.
+        // The service is not ready while the endpoint leads to a standby.
         endpoint.lead_to(standby.address);
         service.wait_for_log("takes no writes");
         assert!(!ready(&service));
         runtime.block_on(standby.execute("postgres", "select pg_promote()"));
-        wait_until("the service serves again", || ready(&service));
-        wait_until("enough is acknowledged", || count() >= before + ENOUGH);
+        wait_until("the service is ready again", || ready(&service));
+        wait_until("enough writes are acknowledged", || count() >= before + ENOUGH);
     });
     assert_eq!(*other.lock().unwrap(), [0; 0]);
     let affiliates = service.get("/api/affiliates", &token);
@@ -218,9 +218,9 @@ fn promotion_behind_an_endpoint_needs_no_restart() {
     assert!(lost.is_empty(), "{lost:?} of {}", acknowledged.len());
 }
 
-/// A standby that lacks the last writes takes over: their positions and IDs are not issued again.
+/// A standby without the last writes takes over. The service never reissues the lost positions and IDs.
 #[test]
-fn writes_lost_by_asynchronous_standbys_are_reported() {
+fn failover_to_lagging_standby_reports_lost_writes() {
     let runtime = Runtime::new().unwrap();
     let mut primary = set_up(&runtime, "password");
     let standby = runtime.block_on(primary.standby());

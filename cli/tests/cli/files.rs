@@ -1,4 +1,4 @@
-//! Imports and exports destroy no file: neither the imported file, nor any other file to which a name leads.
+//! Checks that imports and exports destroy neither the imported file nor any other file, even through links.
 
 use std::{
     collections::BTreeSet,
@@ -40,7 +40,7 @@ impl Folder {
         self.data.path().join(name)
     }
 
-    /// A dry run of an import, in the folder.
+    /// Returns a dry-run import command in the folder.
     pub(crate) fn import(&self, arguments: &[&str]) -> Command {
         let mut command = compliance(&self.data);
         command
@@ -52,13 +52,13 @@ impl Folder {
 }
 
 #[test]
-fn reports_never_replace_the_imported_file() {
+fn report_never_overwrites_imported_file() {
     let folder = Folder::new();
     symlink("rows.csv", folder.path("link.csv")).unwrap();
     symlink("link.csv", folder.path("link to link")).unwrap();
     fs::hard_link(&folder.file, folder.path("hard.csv")).unwrap();
     fs::create_dir(folder.path("inner")).unwrap();
-    // The default report of an import.
+    // The default path of the report.
     fs::hard_link(&folder.file, folder.path("other.csv.report.ndjson")).unwrap();
     fs::hard_link(&folder.file, folder.path("other.csv")).unwrap();
     let absolute = folder.file.to_str().unwrap();
@@ -81,12 +81,12 @@ fn reports_never_replace_the_imported_file() {
         assert!(errors.contains("is the file to import") && errors.contains("--report"), "{arguments:?}: {errors}");
         assert_eq!(fs::read_to_string(&folder.file).unwrap(), ROWS, "{arguments:?}");
     }
-    // No file remains, and no database was started.
+    // The command started no database.
     assert!(!folder.path("postgres").exists());
 }
 
 #[test]
-fn reports_replace_only_earlier_reports() {
+fn report_overwrites_only_earlier_reports() {
     let folder = Folder::new();
     let names = || {
         let names = fs::read_dir(folder.data.path()).unwrap().map(|entry| entry.unwrap().file_name());
@@ -99,7 +99,7 @@ fn reports_replace_only_earlier_reports() {
     symlink("precious", folder.path("link")).unwrap();
     symlink("nothing", folder.path("dangling")).unwrap();
     fs::create_dir(folder.path("folder")).unwrap();
-    // The command rejects an existing file before it reads anything, with or without anything to report.
+    // The command rejects an existing file before it reads anything, whether or not rows are invalid.
     for rows in [ROWS, invalid] {
         fs::write(&folder.file, rows).unwrap();
         let before = names();
@@ -112,7 +112,7 @@ fn reports_replace_only_earlier_reports() {
         refused(&["rows.csv", "--report", "link"], "is a link");
         refused(&["rows.csv", "--report", "dangling"], "is a link");
         refused(&["rows.csv", "--report", "folder"], "is not a regular file");
-        // The default report of an import without `--report`.
+        // The default path of the report, without `--report`.
         let default = folder.path("rows.csv.report.ndjson");
         symlink("precious", &default).unwrap();
         refused(&["rows.csv"], "is a link");
@@ -123,21 +123,21 @@ fn reports_replace_only_earlier_reports() {
         fs::remove_file(&default).unwrap();
         assert_eq!((names(), fs::read_to_string(folder.path("precious")).unwrap()), (before, "precious".to_owned()));
     }
-    // Only users who can read the file can read the report that replaces it.
+    // The report keeps the mode of the file that it replaces.
     assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "empty.ndjson"])).0.code(), Some(3));
     let report = || fs::read_to_string(folder.path("empty.ndjson")).unwrap();
     assert!(report().starts_with("{\"row\":1,"), "{}", report());
     assert_eq!(fs::metadata(folder.path("empty.ndjson")).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "empty.ndjson"])).0.code(), Some(3));
     assert_eq!(report().lines().count(), 1);
-    // A report in a spreadsheet computes nothing.
+    // A CSV report escapes formulas.
     for _ in 0..2 {
         assert_eq!(output(&mut folder.import(&["rows.csv", "--report", "report.csv"])).0.code(), Some(3));
         let report = fs::read_to_string(folder.path("report.csv")).unwrap();
         let report = report.strip_prefix('\u{feff}').unwrap();
         assert!(report.contains(",email_one,'=1+1,"), "{report}");
     }
-    // Without anything to report, all files remain unchanged.
+    // Without invalid rows, all files stay unchanged.
     fs::write(&folder.file, ROWS).unwrap();
     let (before, earlier) = (names(), report());
     for report in ["empty.ndjson", "/dev/null"] {
@@ -149,7 +149,7 @@ fn reports_replace_only_earlier_reports() {
 }
 
 #[test]
-fn complete_exports_replace_only_regular_files() {
+fn export_replaces_only_regular_files() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
     let core = format!("http://{}", service.grpc);
@@ -172,23 +172,23 @@ fn complete_exports_replace_only_regular_files() {
         assert!(export("out.csv").status.success());
         assert!(is_export("out.csv") && unfinished() == 0);
     }
-    // Only users who could read the old file can read the new one.
+    // The new file keeps the mode of the old file.
     fs::set_permissions(folder.path("out.csv"), Permissions::from_mode(0o600)).unwrap();
     assert!(export("out.csv").status.success());
     assert_eq!(fs::metadata(folder.path("out.csv")).unwrap().permissions().mode() & 0o777, 0o600);
-    // Behind a link, the file is replaced and the link stays.
+    // The export replaces the target of a link and keeps the link.
     symlink("out.csv", folder.path("link.csv")).unwrap();
     fs::write(folder.path("out.csv"), "old").unwrap();
     assert!(export("link.csv").status.success());
     assert!(folder.path("link.csv").is_symlink() && is_export("out.csv"));
-    // The command writes to devices, and does not replace them.
+    // The export writes to devices instead of replacing them.
     assert!(export("/dev/null").status.success());
     assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
     let mut child = command("/dev/stdout").stdout(Stdio::piped()).spawn().unwrap();
     let mut piped = String::new();
     child.stdout.take().unwrap().read_to_string(&mut piped).unwrap();
     assert!(child.wait().unwrap().success() && piped.starts_with("\u{feff}client_affiliate_id,"), "{piped}");
-    // A failed export leaves no file.
+    // A failed export leaves no file behind.
     fs::create_dir(folder.path("d.csv")).unwrap();
     let refused = export("d.csv");
     assert_eq!(refused.status.code(), Some(1));
@@ -198,20 +198,20 @@ fn complete_exports_replace_only_regular_files() {
     let (status, ..) = output(without_service.args(["--core-url", "http://127.0.0.1:1", "--output", "e.csv"]));
     assert_eq!(status.code(), Some(1));
     assert!(!folder.path("e.csv").exists() && unfinished() == 0);
-    // A link of another user could lead anywhere.
+    // A link of another user could point anywhere.
     if geteuid().is_root() {
         symlink("out.csv", folder.path("other.csv")).unwrap();
         let owner = User::from_name("nobody").unwrap().unwrap().uid;
         fchownat(AT_FDCWD, &folder.path("other.csv"), Some(owner), None, AtFlags::AT_SYMLINK_NOFOLLOW).unwrap();
-        assert!(errors(&export("other.csv")).contains("it is a link of another user"));
+        assert!(errors(&export("other.csv")).contains("another user owns this link"));
     }
     service.signal(Signal::SIGTERM);
     assert!(service.end().success());
 }
 
-/// Texts that a spreadsheet would compute, in every text field of an export of affiliates, and their cells.
+/// Exports escape text that a spreadsheet would run as a formula, in every text field of affiliates.
 #[test]
-fn exported_formulas_are_texts_and_reimport_unchanged() {
+fn exported_formulas_are_escaped_and_reimport_unchanged() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
     let token = crate::common::token(&folder.data, 7);
@@ -255,7 +255,7 @@ fn exported_formulas_are_texts_and_reimport_unchanged() {
             cells += usize::from(cell.starts_with('\''));
         }
     }
-    // Six fields of each text have an apostrophe first. Only the text that begins with a space does not.
+    // Each text is in six fields. An apostrophe precedes every text, except the text that begins with a space.
     assert_eq!(cells, 6 * (texts.len() - 1));
     run(&["import", "affiliates", path, "--company", "8"]);
     let exported = |company: &str| run(&["export", "affiliates", "--company", company]);
@@ -266,9 +266,9 @@ fn exported_formulas_are_texts_and_reimport_unchanged() {
     assert!(service.end().success());
 }
 
-/// Each field of a record is a column of the CSV file, and its cell has the field's value.
+/// Each field of a record has a CSV column, and its cell contains the field's value.
 #[test]
-fn every_field_is_a_column_of_an_export() {
+fn csv_export_has_column_for_every_field() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
     let affiliates: Vec<Value> = ["A", "B"]
@@ -307,7 +307,7 @@ fn every_field_is_a_column_of_an_export() {
         let mut reader = csv::Reader::from_reader(csv.as_bytes());
         let header: Vec<String> = reader.headers().unwrap().iter().map(str::to_owned).collect();
         for (row, mut record) in reader.records().zip(records) {
-            // The fields of a case are next to its request ID.
+            // CSV puts case fields next to the request ID.
             if let Some(Value::Object(case)) = record.as_object_mut().unwrap().remove("case") {
                 record.as_object_mut().unwrap().extend(case);
             }
@@ -327,9 +327,9 @@ fn every_field_is_a_column_of_an_export() {
     assert!(service.end().success());
 }
 
-/// A connection breaks in the middle of an export. The export continues after the last record that arrived, so it has each record once.
+/// The connection breaks during an export. The export resumes after the last received record, and contains each record once.
 #[test]
-fn exports_resume_after_a_lost_connection() {
+fn export_resumes_after_lost_connection() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
     let path = folder.path("urls.ndjson");
@@ -348,13 +348,13 @@ fn exports_resume_after_a_lost_connection() {
     command.args(["export", "urls", "--company", "7", "--core-url", &core]).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut exported = child.stdout.take().unwrap();
-    // A command stops reading if nobody reads its output, so most records have not arrived yet.
+    // The command stops reading while nobody reads its output, so most records have not arrived yet.
     let mut text = vec![0; 64 << 10];
     exported.read_exact(&mut text).unwrap();
     proxy.cut();
     exported.read_to_end(&mut text).unwrap();
     assert!(child.wait().unwrap().success());
-    assert!(proxy.connections() >= 2, "the export was not cut");
+    assert!(proxy.connections() >= 2, "the export's connection was not cut");
     let exported: Vec<Value> =
         String::from_utf8(text).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let urls: BTreeSet<&str> = exported.iter().map(|record| record["url"].as_str().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! A database outside the data folder: `migrate`, `serve --database-url`, and `doctor`.
+//! Tests commands on a database outside the data folder: `migrate`, `serve --database-url` and `doctor`.
 
 use crate::common::{DataDir, Service, compliance, output, token};
 use embedded_postgres::{ClusterOptions, OWNER_ROLE, SERVICE_ROLE};
@@ -7,7 +7,7 @@ use sqlx::Connection as _;
 use test_support::TestCluster;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_given_database_is_migrated_and_served() {
+async fn given_database_is_migrated_and_served() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
     cluster.endpoint.create_database("given").await.unwrap();
     let url = cluster.endpoint.url(OWNER_ROLE, "given");
@@ -23,7 +23,7 @@ async fn a_given_database_is_migrated_and_served() {
         assert_eq!(service.request("POST", "/api/urls", &token, body).0, 201);
         service.signal(Signal::SIGTERM);
         assert_eq!(service.end().code(), Some(0));
-        // Only the secret is stored here.
+        // The data folder contains only the secret.
         assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 1);
     })
     .await
@@ -31,7 +31,7 @@ async fn a_given_database_is_migrated_and_served() {
     cluster.stop().await;
 }
 
-/// The owner migrates, and another role serves. The owner's checks repair manual damage.
+/// The owner migrates, and another role serves. The owner's `doctor` repairs manual damage.
 #[tokio::test(flavor = "multi_thread")]
 async fn service_role_serves_and_owner_repairs() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
@@ -52,7 +52,7 @@ async fn service_role_serves_and_owner_repairs() {
         assert_eq!(service.request("POST", "/api/urls", &token, body).0, 201);
         service.signal(Signal::SIGTERM);
         assert_eq!(service.end().code(), Some(0));
-        // Nothing is erased if the history of the record would remain.
+        // The service role cannot erase the record of changes, so the command erases nothing.
         let erase = ["erase", "--company", "7", "--yes", "--database-url", &service_url];
         let (status, _, log) = output(compliance(&data).args(erase));
         assert!(status.code() == Some(1) && log.contains("only the owner of the tables can erase a company"), "{log}");
@@ -73,16 +73,16 @@ async fn service_role_serves_and_owner_repairs() {
         assert_eq!(doctor(&["--counts", "--repair"]).0, Some(0));
         let (status, printed, log) = doctor(&["--counts"]);
         assert!(status == Some(0) && printed == "nothing is wrong\n", "{printed}{log}");
-        assert_eq!(doctor(&["--repair"]).0, Some(2), "what is to be repaired must be named");
+        assert_eq!(doctor(&["--repair"]).0, Some(2), "--repair needs --counts");
     })
     .await
     .unwrap();
     cluster.stop().await;
 }
 
-/// A database whose migrations were edited after they ran: every command that notices it reports a solution.
+/// Every command that detects migrations edited after they ran reports a solution.
 #[tokio::test(flavor = "multi_thread")]
-async fn modified_migrations_are_refused_with_advice() {
+async fn modified_migrations_are_rejected_with_advice() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
     cluster.endpoint.create_database("given").await.unwrap();
     let url = cluster.endpoint.url(OWNER_ROLE, "given");
@@ -96,7 +96,7 @@ async fn modified_migrations_are_refused_with_advice() {
     .await
     .unwrap();
     let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
-    // With and without missing migrations.
+    // The second statement also removes a migration.
     for statement in [modify, forget] {
         sqlx::query(statement).execute(&mut connection).await.unwrap();
         let url = url.clone();

@@ -1,4 +1,4 @@
-//! `compliance health` reports whether a service serves, within its time.
+//! Checks that `compliance health` reports in time whether a service serves.
 
 use std::{net::TcpListener, time::Instant};
 
@@ -9,14 +9,14 @@ use crate::{
     programs::Programs,
 };
 
-/// The exit status, the standard output and the standard error.
+/// Runs `health`. Returns the exit status and the combined output.
 fn health(arguments: &[&str]) -> (Option<i32>, String) {
     let (status, printed, log) = output(compliance(&DataDir::new()).arg("health").args(arguments));
     (status.code(), format!("{printed}{log}"))
 }
 
 #[test]
-fn both_tiers_report_whether_they_serve() {
+fn health_command_checks_both_tiers() {
     let programs = Programs::new();
     let core = Service::start_as(&mut programs.core(&[]));
     let core_address = core.grpc;
@@ -24,20 +24,20 @@ fn both_tiers_report_whether_they_serve() {
     let (of_core, of_gateway) = (format!("grpc://{core_address}"), format!("http://{}", gateway.rest));
 
     assert_eq!(health(&[&of_core]), (Some(0), format!("{of_core}/ serves\n")));
-    wait_until("the gateway has a core", || health(&[&of_gateway]).0 == Some(0));
+    wait_until("the gateway reaches its core", || health(&[&of_gateway]).0 == Some(0));
     assert_eq!(health(&[&of_gateway]), (Some(0), format!("{of_gateway}/ serves\n")));
 
     core.signal(Signal::SIGTERM);
     assert!(core.end().success());
     let (status, said) = health(&[&of_core]);
     assert!(status == Some(1) && said.contains("cannot be reached"), "{status:?} {said}");
-    wait_until("the gateway has lost its core", || health(&[&of_gateway]).0 == Some(1));
+    wait_until("the gateway loses its core", || health(&[&of_gateway]).0 == Some(1));
     let (_, said) = health(&[&of_gateway]);
     assert!(said.contains("the gateway is not ready: 503"), "{said}");
 }
 
 #[test]
-fn silent_services_are_unhealthy() {
+fn health_check_times_out_on_silent_services() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     for scheme in ["http", "grpc"] {
         let address = format!("{scheme}://{}", silent.local_addr().unwrap());
@@ -49,7 +49,7 @@ fn silent_services_are_unhealthy() {
 }
 
 #[test]
-fn wrong_addresses_are_reported() {
+fn health_command_rejects_invalid_arguments() {
     let (status, said) = health(&["ftp://127.0.0.1:1"]);
     assert!(status == Some(2) && said.contains("must begin with http://, https://, grpc:// or grpcs://"), "{said}");
     let (status, said) = health(&["/readyz"]);

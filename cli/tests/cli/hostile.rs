@@ -1,4 +1,4 @@
-//! Malicious clients. During the attacks, the service serves others, and its memory stays within a limit.
+//! Attacks the service. During each attack, other clients are served, and memory use stays within a limit.
 
 mod bodies;
 mod frames;
@@ -10,32 +10,32 @@ use world::World;
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn hostile_http1_does_not_harm_others() {
+fn http1_attacks_do_not_affect_other_clients() {
     http1::attack_all(&World::start());
 }
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn hostile_http2_does_not_harm_rest_callers() {
+fn http2_attacks_do_not_affect_rest_clients() {
     let world = World::start();
     http2::attack_all(&world, world.service.rest, ("GET", "/api/affiliates"));
 }
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn hostile_http2_does_not_harm_grpc_callers() {
+fn http2_attacks_do_not_affect_grpc_clients() {
     let world = World::start();
     http2::attack_all(&world, world.service.grpc, ("POST", "/compliance.v1.AffiliateService/ListAffiliates"));
 }
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn large_bodies_do_not_harm_others() {
+fn large_bodies_do_not_affect_other_clients() {
     bodies::large();
 }
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn decompression_bombs_do_not_harm_others() {
-    bodies::that_decompress_to_large_ones();
+fn decompression_bombs_do_not_affect_other_clients() {
+    bodies::decompression_bombs();
 }

@@ -1,20 +1,17 @@
-//! Random interleavings of waits, callers that disconnect and competing writes, compared with a model. The service runs with two tiers and
-//! as one process (its two sides), on one database.
+//! Compares random interleavings of waits, disconnecting callers and competing writes with a model. The service runs as one process and in two tiers
+//! (two sides), on one database.
 //!
 //! In each interleaving:
 //!
-//! 1. A company sends a write (OLD) to one side, while something keeps the write waiting.
-//! 2. Its caller disconnects, and the service records this.
-//! 3. Another write (NEW) of the same records is sent to the other side, acknowledged and read back.
-//! 4. The wait ends.
+//! 1. A company sends a write (OLD) to one side, where the write has to wait. 2. The caller disconnects, and the service logs this. 3. The other side
+//! receives and acknowledges another write (NEW) of the same records. The test reads NEW back. 4. The wait ends.
 //!
 //! Afterwards:
 //!
-//! - No statement wrote OLD that began after the service had recorded that its caller left.
-//! - The database has NEW. The service cancels a statement of OLD that was in flight. In very few interleavings, it still runs after NEW.
-//! - Every acknowledged write exists exactly once.
+//! - No statement that began after the service logged the disconnect wrote OLD. - The database contains NEW. The service cancels an in-flight
+//! statement of OLD. In very few interleavings, the statement still runs after NEW. - Every acknowledged write exists exactly once.
 //!
-//! Many companies do this at the same time, so they also wait for each other's permits and connections.
+//! Many companies run at the same time, so they also wait for each other's permits and connections.
 
 mod model;
 mod plan;
@@ -35,14 +32,14 @@ use tokio::task::JoinSet;
 
 use self::{plan::Plan, run::Ended, world::World};
 
-/// Interleavings in the short form, and with `COMPLIANCE_LONG_TESTS=1`.
+/// Number of interleavings in a short run, and with `COMPLIANCE_LONG_TESTS=1`.
 const FEW: u64 = 250;
 const MANY: u64 = 10_000;
-/// Interleavings at the same time.
+/// Concurrent interleavings.
 const WORKERS: u64 = 20;
 
-/// The number of interleavings, the seed, and the first one. `COMPLIANCE_MODEL_SEED=SEED` or `SEED:NUMBER` repeats a run, or
-/// one interleaving of it.
+/// Returns the number of interleavings, the seed, and the first interleaving. `COMPLIANCE_MODEL_SEED=SEED` repeats a run, and
+/// `SEED:NUMBER` repeats one interleaving.
 fn chosen() -> (u64, u64, u64) {
     let count = if test_support::long_tests() { MANY } else { FEW };
     let Ok(given) = std::env::var("COMPLIANCE_MODEL_SEED") else { return (count, 1, 0) };
@@ -54,7 +51,7 @@ fn chosen() -> (u64, u64, u64) {
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn no_write_outlives_its_caller() {
+fn abandoned_writes_start_no_new_statements() {
     let (count, seed, first) = chosen();
     let world = Arc::new(World::start());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -81,7 +78,7 @@ fn no_write_outlives_its_caller() {
         let (mut connection, latest) = (world.connect().await, Mutex::new(0.0));
         let ended = tokio::select! {
             ended = workers.join_all() => ended,
-            () = model::measure_lateness(&mut connection, &latest) => unreachable!("it goes on"),
+            () = model::measure_lateness(&mut connection, &latest) => unreachable!("the measurement never ends"),
         };
         let ended = ended.into_iter().flatten().collect::<Vec<_>>();
         let (mut connection, late) = (world.connect().await, latest.into_inner().unwrap());
@@ -101,10 +98,10 @@ fn no_write_outlives_its_caller() {
     wrong.extend(failed);
     let shown = wrong.iter().take(12).cloned().collect::<Vec<_>>().join("\n");
     assert!(wrong.is_empty(), "COMPLIANCE_MODEL_SEED={seed}: {} violations, such as\n{shown}", wrong.len());
-    println!("{in_flight} ended with OLD, whose statement was in flight when its caller left");
-    assert!(in_flight as u64 <= 2 + count / 500, "{in_flight} statements of {count} were not cancelled in time");
+    println!("{in_flight} interleavings ended with OLD: its statement was in flight when the caller left");
+    assert!(in_flight as u64 <= 2 + count / 500, "{in_flight} of {count} abandoned statements still ran");
     world.check_counts();
-    // If most callers left too late, the test has checked nothing.
+    // If most callers left too late, the test checked nothing.
     let left = counts.get(Ended::Left.name()).copied().unwrap_or_default();
     assert!(count == 1 || left * 2 > count, "only {left} callers left while their writes waited");
 }

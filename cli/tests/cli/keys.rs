@@ -1,4 +1,4 @@
-//! Keys of tokens that change while the service runs.
+//! Tests token keys that change while the service runs.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use crate::{
     programs::Programs,
 };
 
-/// Two Ed25519 keys (`x`), and for each key a token of company 7 that never expires. The private keys no longer exist.
+/// Two Ed25519 keys (`x`), each with a token of company 7 that never expires. The private keys no longer exist.
 const FIRST: (&str, &str) = (
     "Ynf0goelchueOQCh_N0XFwE1JwtS2Lty6HMqCyEgh3k",
     "eyJhbGciOiJFZERTQSJ9.eyJjb21wYW55X2lkIjo3LCJleHAiOjk5OTk5OTk5OTksImF1ZCI6ImFmZmlsaWF0ZS1jb21wbGlhbmNlIn0.\
@@ -33,7 +33,7 @@ const SECOND: (&str, &str) = (
      7YN4MP5TlMPQBZQWL8Z-uoXkbZOL7JY4mu0pGs8nR3NnVI0LWlDMazOdKp3hprbOWOqRT5ez-yf3ocJIK_3DAw",
 );
 
-/// Replaces the key set in one step, as an issuer does.
+/// Atomically replaces the key set, like an issuer.
 fn write_key(path: &Path, x: &str) {
     let next = path.with_extension("next");
     fs::write(&next, format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","x":"{x}"}}]}}"#)).unwrap();
@@ -41,7 +41,7 @@ fn write_key(path: &Path, x: &str) {
 }
 
 #[test]
-fn two_secrets_are_accepted_while_they_are_rotated() {
+fn both_secrets_are_accepted_during_rotation() {
     let (data, secrets) = (DataDir::new(), ["0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"]);
     let token = |secret: &str| {
         let mut command = compliance(&data);
@@ -62,9 +62,9 @@ fn two_secrets_are_accepted_while_they_are_rotated() {
     assert_eq!(tokens.map(|token| service.request("GET", "/api/urls/1", &token, "").0), [401, 404]);
 }
 
-/// An issuer with a certificate of a private authority.
+/// The issuer's certificate is from a private authority.
 #[test]
-fn the_authority_of_an_issuer_can_be_given() {
+fn private_issuer_ca_is_configurable() {
     let data = migrated();
     fs::create_dir_all(data.path()).unwrap();
     let issuer = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -82,7 +82,7 @@ fn the_authority_of_an_issuer_can_be_given() {
             let mut connection = ServerConnection::new(Arc::clone(&config)).unwrap();
             let mut stream = stream.unwrap();
             let mut tls = Stream::new(&mut connection, &mut stream);
-            // A client that does not trust the certificate disconnects.
+            // Clients that do not trust the certificate disconnect.
             let Ok(1..) = tls.read(&mut [0; 4096]) else { continue };
             let _ = write!(tls, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
             tls.conn.send_close_notify();
@@ -94,7 +94,7 @@ fn the_authority_of_an_issuer_can_be_given() {
     let (status, _, errors) = output(&mut command);
     assert!(status.code() == Some(1) && errors.contains("certificate"), "{errors}");
     let gateway = Service::start_as(command.arg("--jwks-ca").arg(&authority));
-    // The caller is valid, and there is no core.
+    // The token is valid, but the gateway has no core.
     assert_eq!(gateway.request("GET", "/api/urls/1", FIRST.1, "").0, 503);
     fs::write(&authority, "nothing").unwrap();
     let (status, _, errors) = output(&mut command);
@@ -102,7 +102,7 @@ fn the_authority_of_an_issuer_can_be_given() {
 }
 
 #[test]
-fn refreshed_key_sets_refuse_replaced_keys() {
+fn refreshed_key_set_rejects_replaced_keys() {
     let data = migrated();
     fs::create_dir_all(data.path()).unwrap();
     let file = data.path().join("keys.json");
@@ -116,23 +116,23 @@ fn refreshed_key_sets_refuse_replaced_keys() {
     let first = loaded();
     assert_eq!(failures(), 0);
     assert!((test_support::now() - first) < 3600, "{first}");
-    // 404: the caller is valid, but the URL is unknown.
+    // 404: the token is valid, but the URL is unknown.
     assert_eq!((status(FIRST.1), status(SECOND.1)), (404, 401));
     write_key(&file, SECOND.0);
     let replaced = Instant::now();
-    wait_until("the token of the previous key is refused", || status(FIRST.1) == 401);
-    // The refresh interval, and ten seconds for the download.
+    wait_until("the service rejects the token of the previous key", || status(FIRST.1) == 401);
+    // The refresh interval, plus ten seconds for the download.
     assert!(replaced.elapsed() < Duration::from_secs(1 + 10), "{:?}", replaced.elapsed());
     assert_eq!(status(SECOND.1), 404);
-    wait_until("the time of the refresh is known", || loaded() > first);
-    // A key set that cannot be read changes nothing.
+    wait_until("the metric shows the time of the refresh", || loaded() > first);
+    // An unreadable key set changes nothing.
     fs::write(&file, "{").unwrap();
     service.wait_for_log("the previous keys stay in use");
     assert!(failures() > 0);
     assert_eq!((status(FIRST.1), status(SECOND.1)), (401, 404));
 }
 
-/// Serves a replaceable key set over HTTP, and counts how often it is fetched.
+/// Serves a replaceable key set over HTTP, and counts the fetches.
 struct Issuer {
     url: String,
     keys: Arc<Mutex<String>>,
@@ -169,9 +169,9 @@ impl Issuer {
     }
 }
 
-/// Both tiers fetch the key set once for the first token of a new key, whatever other tokens arrive.
+/// Each tier fetches the key set once for the first token with a new key. Tokens with unknown keys cause few fetches.
 #[test]
-fn both_tiers_fetch_new_keys() {
+fn both_tiers_fetch_new_keys_on_demand() {
     let issuer = Issuer::start();
     let programs = Programs::new();
     let settings = ["--jwks-url", &issuer.url, "--admin-addr", "127.0.0.1:0"];
@@ -179,15 +179,15 @@ fn both_tiers_fetch_new_keys() {
     let gateway = Service::start_as(&mut programs.gateway_of(&[core.grpc], &settings));
     let rest = gateway.rest;
     let status = |path: &str, token: &str| status_of(rest, path, token);
-    // A single read, which goes to the core in a batch, and a list.
+    // A single read, which the gateway sends to the core in a batch, and a list.
     assert_eq!((status("/api/urls/1", FIRST.1), status("/api/urls", FIRST.1)), (404, 200));
-    assert_eq!(issuer.fetched(), 2, "one for each process");
+    assert_eq!(issuer.fetched(), 2, "each process fetches the key set once");
     *issuer.keys.lock().unwrap() = key_set(&[FIRST.0, SECOND.0]);
     assert_eq!((status("/api/urls/1", SECOND.1), status("/api/urls", SECOND.1)), (404, 200));
     assert_eq!(issuer.fetched(), 4);
     assert_eq!(status("/api/urls", FIRST.1), 200);
 
-    // A flood of unknown keys, and no caller waits: the header is `{"alg":"EdDSA","kid":"unknown"}`.
+    // A flood of tokens with unknown keys does not delay other callers. Their header is `{"alg":"EdDSA","kid":"unknown"}`.
     let unknown = SECOND.1.replacen("eyJhbGciOiJFZERTQSJ9", "eyJhbGciOiJFZERTQSIsImtpZCI6InVua25vd24ifQ", 1);
     let started = Instant::now();
     std::thread::scope(|scope| {

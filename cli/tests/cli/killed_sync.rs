@@ -1,4 +1,4 @@
-//! A full list that is synced as a stream while the service is killed.
+//! Kills the service during a streamed sync of a full list.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::common::{Service, migrated, start, token};
 const COMPANY: i64 = 7;
 const CHUNKS: usize = 60;
 const CHUNK: usize = 200;
-/// Acknowledged chunks before the service is killed.
+/// Acknowledged chunks before the test kills the service.
 const ENOUGH: usize = 7;
 
 fn roster() -> Vec<SyncAffiliatesRequest> {
@@ -31,7 +31,7 @@ fn roster() -> Vec<SyncAffiliatesRequest> {
     (0..CHUNKS).map(chunk).collect()
 }
 
-/// Sends the list, and returns the outcomes of the acknowledged items. `after` runs after each chunk.
+/// Syncs the list. Returns the outcomes of the acknowledged items. `after` runs after each chunk.
 async fn sync(service: &Service, token: &str, after: impl Fn(usize)) -> Vec<SyncOutcome> {
     let mut grpc = GrpcClients::connect(service.grpc, token).await;
     let mut outcomes = Vec::new();
@@ -44,7 +44,7 @@ async fn sync(service: &Service, token: &str, after: impl Fn(usize)) -> Vec<Sync
     outcomes
 }
 
-/// The number of affiliates with each identifier.
+/// Returns the number of affiliates per identifier.
 fn identifiers(service: &Service, token: &str) -> BTreeMap<String, usize> {
     let affiliates = service.get("/api/affiliates", token);
     let mut found = BTreeMap::new();
@@ -55,7 +55,7 @@ fn identifiers(service: &Service, token: &str) -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn killed_syncs_resume_without_loss() {
+fn killed_sync_keeps_acknowledged_chunks() {
     let data = migrated();
     let token = token(&data, COMPANY);
     let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

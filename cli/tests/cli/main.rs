@@ -1,6 +1,6 @@
-//! The `compliance` program as a process. These tests are one program, so that it is linked once.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![allow(clippy::disallowed_methods, reason = "tasks of tests end with them")]
+//! Tests the `compliance` program as a process. All tests share one binary, so the linker runs only once.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+#![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
 
 mod alerts;
 mod audit;

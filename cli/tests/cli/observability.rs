@@ -1,4 +1,4 @@
-//! Signals of two tiers for operators: metrics, traces from a client to the database, and the access log.
+//! Tests the telemetry of two tiers: metrics, traces from client to database, and the access log.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,7 +30,7 @@ use crate::{
     programs::{Programs, token},
 };
 
-/// A trace collector, which stores the received spans, each with the name of its service.
+/// A trace collector that stores received spans with their service names.
 #[derive(Clone, Default)]
 pub(crate) struct Collector(Arc<Mutex<Vec<(String, Span)>>>);
 
@@ -63,12 +63,12 @@ impl Collector {
         (collector, address)
     }
 
-    /// The spans that have arrived, each with the name of its service.
+    /// Returns the received spans with their service names.
     pub(crate) fn spans(&self) -> Vec<(String, Span)> {
         self.0.lock().unwrap().clone()
     }
 
-    /// Waits until spans of a trace with these name endings have arrived.
+    /// Waits until spans with these name endings have arrived. Returns all spans of the trace.
     fn wait_for(&self, trace_id: &[u8], names: &[&str]) -> Vec<(String, Span)> {
         let of_trace = || self.spans().into_iter().filter(|(_, span)| span.trace_id == trace_id).collect::<Vec<_>>();
         wait_until("the spans have arrived", || {
@@ -79,7 +79,7 @@ impl Collector {
     }
 }
 
-/// A TLS relay in front of a collector, and the file with its authority. Returns its address.
+/// Starts a TLS relay in front of a collector, and writes its authority to a file. Returns the address.
 fn secured(threads: &Runtime, collector: &str, authority: &std::path::Path) -> String {
     let issuer = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     std::fs::write(authority, issuer.cert.pem()).unwrap();
@@ -98,7 +98,7 @@ fn secured(threads: &Runtime, collector: &str, authority: &std::path::Path) -> S
             let (stream, _) = listener.accept().await.unwrap();
             let (acceptor, collector) = (acceptor.clone(), collector.clone());
             tokio::spawn(async move {
-                // A client that does not trust the certificate disconnects.
+                // Clients that do not trust the certificate disconnect.
                 let Ok(mut stream) = acceptor.accept(stream).await else { return };
                 let mut collector = tokio::net::TcpStream::connect(collector).await.unwrap();
                 let _ = tokio::io::copy_bidirectional(&mut stream, &mut collector).await;
@@ -108,24 +108,24 @@ fn secured(threads: &Runtime, collector: &str, authority: &std::path::Path) -> S
     address
 }
 
-/// The span of a service with this name ending.
+/// Returns a service's span with this name ending.
 fn span_of<'s>(spans: &'s [(String, Span)], service: &str, name: &str) -> &'s Span {
     let found = spans.iter().find(|(of, span)| of.contains(service) && span.name.ends_with(name));
     &found.unwrap_or_else(|| panic!("no {name} of {service} in {spans:#?}")).1
 }
 
-/// Sends raw bytes as a request, and returns the raw response.
+/// Sends a raw request head. Returns the raw response.
 pub(crate) fn raw(address: SocketAddr, head: &str) -> String {
     raw_with_body(address, head, "")
 }
 
-/// The status of a read, from any thread.
+/// Returns the status of a read. Works on any thread.
 pub(crate) fn status_of(address: SocketAddr, path: &str, token: &str) -> u16 {
     let response = raw(address, &format!("GET {path} HTTP/1.1\r\nAuthorization: Bearer {token}"));
     response.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
-/// The same with a body.
+/// Sends a raw request head and a body. Returns the raw response.
 pub(crate) fn raw_with_body(address: SocketAddr, head: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
@@ -133,14 +133,14 @@ pub(crate) fn raw_with_body(address: SocketAddr, head: &str, body: &str) -> Stri
     let json = "Content-Type: application/json";
     let request =
         format!("{head}\r\nHost: test\r\n{json}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
-    // In one write: the service can close a request that it rejects at its first line before the rest is sent.
+    // Send everything in one write, because the service can reject the first line and close the connection.
     stream.write_all(request.as_bytes()).unwrap();
     let mut response = String::new();
     stream.read_to_string(&mut response).unwrap();
     response
 }
 
-/// The metrics of a program, by their names with labels, as whole numbers.
+/// Returns the metrics of a program as integers, by name and labels.
 pub(crate) fn metrics(admin: SocketAddr) -> BTreeMap<String, i64> {
     let response = raw(admin, "GET /metrics HTTP/1.1");
     assert!(response.starts_with("HTTP/1.1 200 "), "{response}");
@@ -153,7 +153,7 @@ pub(crate) fn metrics(admin: SocketAddr) -> BTreeMap<String, i64> {
 }
 
 #[test]
-fn both_tiers_count_what_they_serve() {
+fn both_tiers_export_request_metrics() {
     let programs = Programs::new();
     let admin = ["--admin-addr", "127.0.0.1:0"];
     let core = Service::start_as(programs.core(&admin).env("COMPLIANCE_RATE_LIMIT", "6/m"));
@@ -188,7 +188,7 @@ fn both_tiers_count_what_they_serve() {
         let labels = format!("{{service=\"compliance.v1.{service}\",method=\"{method}\",code=\"{code}\"}}");
         seen.get(&format!("compliance_grpc_call_duration_seconds_count{labels}")).copied()
     };
-    // A read that the gateway sends in a batch still counts as one read.
+    // A read in a batch from the gateway still counts as one read.
     assert_eq!(count("AffiliateService", "GetAffiliate", "NOT_FOUND"), Some(1), "{seen:#?}");
     assert_eq!(count("ComplianceUrlService", "StreamComplianceUrls", "OK"), Some(1));
     assert_eq!(count("AffiliateService", "ListAffiliates", "OK"), Some(1));
@@ -199,22 +199,22 @@ fn both_tiers_count_what_they_serve() {
     assert_eq!(seen["compliance_database_up"], 1);
     assert!(seen["process_resident_memory_bytes"] > 1_000_000);
     assert!(raw(core.admin, "GET /other HTTP/1.1").starts_with("HTTP/1.1 404 "));
-    // The core counts a call until the response is sent. A background task can briefly use the only connection.
+    // A call is in flight until the core has sent the response. A background task can briefly use the only connection.
     wait_until("no call is in flight", || metrics(core.admin)["compliance_core_calls_in_flight"] == 0);
     let idle = "compliance_database_connections{state=\"idle\"}";
     wait_until("a connection is idle", || metrics(core.admin)[idle] >= 1);
-    // The metrics of alerts and the dashboard exist. Failing webhooks are counted after the first round of deliveries.
-    wait_until("failing webhooks are counted", || metrics(core.admin).contains_key("compliance_webhooks_failing"));
+    // All metrics in alerts and the dashboard exist. The core counts failing webhooks after the first round of deliveries.
+    wait_until("the core counts failing webhooks", || metrics(core.admin).contains_key("compliance_webhooks_failing"));
     let tiers = [metrics(gateway.admin), metrics(core.admin)];
     for (file, most) in [(ALERTS, 10), (DASHBOARD, 20)] {
         let mut names = metric_names(file);
-        // Exists only with such files: `certificates` and `keys` check these.
+        // These metrics exist only with certificates or key sets. The modules `certificates` and `keys` test them.
         let conditional = ["_certificate_", "_token_key", "_tls_"];
         names.retain(|name| !conditional.iter().any(|part| name.contains(part)));
         assert!(names.len() >= most, "{names:?}");
         for name in names {
             let is_there = tiers.iter().flat_map(BTreeMap::keys).any(|metric| metric.split('{').next() == Some(name));
-            assert!(is_there, "no tier has {name}");
+            assert!(is_there, "no tier exports {name}");
         }
     }
 }
@@ -222,18 +222,18 @@ fn both_tiers_count_what_they_serve() {
 const ALERTS: &str = include_str!("../../../deploy/observability/alerts.yml");
 const DASHBOARD: &str = include_str!("../../../deploy/observability/dashboard.json");
 
-/// The names of the service's metrics in a text.
+/// Returns the names of the service's metrics in a text.
 fn metric_names(text: &str) -> BTreeSet<&str> {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     words.filter(|word| word.starts_with("compliance_") || word.starts_with("process_")).collect()
 }
 
 #[test]
-fn traces_reach_from_client_to_statement() {
+fn traces_link_client_requests_to_sql_statements() {
     let threads = Runtime::new().unwrap();
     let (collector, address) = Collector::start(&threads);
     let programs = Programs::new();
-    // Only requests with a context are traced.
+    // Trace only requests with a sampled trace context.
     let tracing = ["--otlp-endpoint", &address, "--trace-ratio", "0"];
     let core = Service::start_as(programs.core(&tracing).env("OTEL_BSP_SCHEDULE_DELAY", "100"));
     let gateway = programs.gateway_of(&[core.grpc], &tracing);
@@ -292,7 +292,7 @@ fn traces_reach_from_client_to_statement() {
         ends.store(true, Ordering::Relaxed);
     });
     // A request links to its shared statement, and the statement links to its requests.
-    wait_until("a shared statement and its requests have arrived", || {
+    wait_until("the spans of a shared statement and its requests have arrived", || {
         let spans = collector.spans();
         let batches = spans.iter().filter(|(_, span)| span.name.ends_with("reads of affiliates"));
         batches.into_iter().any(|(_, batch)| {
@@ -314,7 +314,7 @@ fn traces_reach_from_client_to_statement() {
 }
 
 #[test]
-fn each_tier_logs_a_request_once() {
+fn each_tier_logs_each_request_once() {
     let programs = Programs::new();
     let with_log = |mut command: std::process::Command| Service::start_as(command.env("COMPLIANCE_LOG", "info"));
     let core = with_log(programs.core(&[]));
@@ -345,7 +345,7 @@ fn each_tier_logs_a_request_once() {
 }
 
 #[test]
-fn traces_are_sent_over_tls() {
+fn traces_are_exported_over_tls() {
     let threads = Runtime::new().unwrap();
     let (collector, address) = Collector::start(&threads);
     let programs = Programs::new();
@@ -361,7 +361,7 @@ fn traces_are_sent_over_tls() {
         let gateway = Service::start_as({ gateway }.env("OTEL_BSP_SCHEDULE_DELAY", "100"));
         let traced = format!("traceparent: 00-{trace:032x}-00000000000000aa-01\r\nAuthorization: Bearer {}", token());
         raw(gateway.rest, &format!("GET /api/urls HTTP/1.1\r\n{traced}"));
-        // The remaining spans are sent at the end.
+        // The gateway sends the remaining spans when it stops.
         gateway.signal(Signal::SIGTERM);
         assert!(gateway.end().success());
         collector.spans().iter().filter(|(_, span)| span.trace_id == trace.to_be_bytes()).count()
@@ -374,7 +374,7 @@ fn traces_are_sent_over_tls() {
 }
 
 #[test]
-fn wrong_observability_settings_are_reported() {
+fn invalid_observability_settings_are_rejected() {
     let programs = Programs::new();
     let (status, _, errors) =
         output(&mut programs.core(&["--otlp-endpoint", "https://localhost:1", "--otlp-ca", "/no/such/file"]));

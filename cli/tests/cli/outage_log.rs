@@ -1,4 +1,4 @@
-//! The log of both tiers during an outage of the database.
+//! Tests the logs of both tiers during a database outage.
 
 use embedded_postgres::{ClusterOptions, OWNER_ROLE};
 use nix::sys::signal::Signal;
@@ -11,9 +11,9 @@ use crate::{
     programs::Programs,
 };
 
-/// The first reason can end, and another one can continue the outage.
+/// When the first cause ends, another cause can continue the outage.
 #[test]
-fn each_reason_of_an_outage_is_logged() {
+fn every_outage_cause_is_logged() {
     let programs = Programs::new();
     let core = Service::start_as(&mut programs.core(&[]));
     let end =
@@ -40,7 +40,7 @@ fn counted(log: &str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_outage_writes_few_lines() {
+async fn database_outage_does_not_flood_the_log() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
     cluster.endpoint.create_database("given").await.unwrap();
     let url = cluster.endpoint.url(OWNER_ROLE, "given");
@@ -77,7 +77,7 @@ async fn a_database_outage_writes_few_lines() {
             let callers: Vec<_> = callers.collect();
             callers.into_iter().map(|caller| caller.join().unwrap()).sum()
         });
-        // Each place in the code logs five lines a second, however many requests fail.
+        // Each log statement writes at most five lines per second, no matter how many requests fail.
         let seconds = started.elapsed().as_secs() as usize + 4;
         assert!(failed > REQUESTS / 2, "{failed} of {REQUESTS}");
         for (name, service) in [("gateway", gateway), ("core", core)] {

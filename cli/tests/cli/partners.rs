@@ -1,4 +1,4 @@
-//! The partner guide: its commands run as written, in the shell and in Python, and return its responses.
+//! Runs the partner guide's shell and Python examples as written, and compares their responses with the guide.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use test_support::output;
 
 use crate::common::{Service, compliance, migrated, start, token};
 
-/// The chapters with commands, in an order in which each chapter finds its records.
+/// Chapters with commands, ordered so each chapter finds the records it needs.
 const CHAPTERS: &[&str] = &[
     include_str!("../../../docs/partners/affiliates.md"),
     include_str!("../../../docs/partners/batches.md"),
@@ -30,14 +30,14 @@ const CHAPTERS: &[&str] = &[
 ];
 const QUICK_START: &str = include_str!("../../../docs/partners/quick-start.md");
 
-/// Where a chapter says so, the test opens a case as the company's monitoring.
+/// Case that the test opens at [`CASE_IS_OPENED`], like the company's monitoring.
 const CASE: &str = r#"{"request_id":"c-1","case":{"client_affiliate_id":"A-1001","case_status":"Open","risk_level":"High","tags":["priority"]},"incidents":[{"incident_type":"display ad","reference":"ad 7","infraction_type":"Health Claim","infraction_name":"weight loss"}]}"#;
 const CASE_IS_OPENED: &str = "<!-- test: a case is opened -->";
 
-/// Replaces parts that differ, and omitted keys.
+/// Marks omitted keys, and parts that vary between runs.
 const ANYTHING: &str = "…";
 
-/// Runs a block of Python whose last line is an expression, after the definition of `call`.
+/// Defines `call`, then evaluates a block with one Python expression.
 const PYTHON: &str = "
 import ast, json, sys
 first, block = json.load(sys.stdin)
@@ -47,7 +47,7 @@ status, answer = eval(compile(ast.Expression(ast.parse(block).body[0].value), 'g
 print(json.dumps([status, answer]))
 ";
 
-/// The language of a block with its info string, and its text.
+/// The info string of a block, which begins with the language, and its text.
 type Block<'a> = (&'a str, &'a str);
 
 fn blocks() -> Vec<Block<'static>> {
@@ -82,7 +82,7 @@ fn run(program: &str, arguments: &[&str], service: &Service, token: &str, input:
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The status and the JSON that a command prints.
+/// Runs a shell command. Returns the status and the JSON response.
 fn in_shell(service: &Service, token: &str, command: &str) -> (u64, Value) {
     let with_status = format!("set -eu\ncurl() {{ command curl -w '\\n%{{http_code}}' \"$@\"; }}\n{command}\n");
     let printed = run("bash", &["-s"], service, token, &with_status);
@@ -96,7 +96,7 @@ fn in_python(service: &Service, token: &str, first: &str, block: &str) -> (u64, 
     (answer[0].as_u64().unwrap(), answer[1].clone())
 }
 
-/// Whether a response matches the text.
+/// Returns whether a response matches the documented response.
 fn is_as_shown(shown: &Value, answer: &Value) -> bool {
     match (shown, answer) {
         (Value::String(text), _) if text == ANYTHING => true,
@@ -115,11 +115,11 @@ fn is_as_shown(shown: &Value, answer: &Value) -> bool {
     }
 }
 
-/// Runs the commands of one language on a new service, and returns how many there were.
+/// Runs all commands of one language on a new service. Returns the number of compared responses.
 fn every_command_of(language: &str) -> usize {
     let data = migrated();
     let service = start(&data, &["serve"]);
-    // The scopes that the guide requires.
+    // The guide requires these scopes.
     let scopes = ["token", "--company", "1", "--scope", "cases erase webhooks"];
     let (status, token, log) = output(compliance(&data).args(scopes));
     assert!(status.success(), "{log}");
@@ -150,10 +150,10 @@ fn every_command_of(language: &str) -> usize {
     compared
 }
 
-/// The events of a watch, up to the last line that the text shows.
+/// Compares the events of a watch, up to the last documented line.
 #[test]
 #[ignore = "needs curl: tools/scripts/check-examples runs it"]
-fn a_watch_has_the_events_shown() {
+fn watch_example_returns_documented_events() {
     let data = migrated();
     let (service, token) = (start(&data, &["serve"]), token(&data, 1));
     let created =
@@ -181,12 +181,12 @@ fn a_watch_has_the_events_shown() {
 
 #[test]
 #[ignore = "needs curl: tools/scripts/check-examples runs it"]
-fn shell_commands_return_the_shown_responses() {
+fn shell_examples_return_documented_responses() {
     assert_eq!(every_command_of("sh"), 29);
 }
 
 #[test]
 #[ignore = "needs python3: tools/scripts/check-examples runs it"]
-fn python_commands_return_the_shown_responses() {
+fn python_examples_return_documented_responses() {
     assert_eq!(every_command_of("python"), 29);
 }

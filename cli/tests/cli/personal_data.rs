@@ -1,5 +1,5 @@
-//! Personal data and secrets are in no log, at any level, and in no error, metric or trace. Two tiers and their database, which log
-//! everything, get texts that the test can find anywhere. After an erasure, no table and no dump has these texts.
+//! Checks that no log, error, metric or trace contains personal data or secrets. Two tiers and their database log everything while they process
+//! texts with a canary. After an erasure, no table or dump contains the canary.
 
 use std::{
     fs,
@@ -30,9 +30,9 @@ use crate::{
     observability::{Collector, metrics},
 };
 
-/// Part of every text that must not appear. The search ignores case.
+/// Part of every text that must not leak. The search ignores case.
 const CANARY: &str = "qzcanary";
-/// The subject of the token, which only the access log has.
+/// Subject of the token, which only the access log contains.
 const SUBJECT: &str = "qzsubject";
 const SECRET: &str = "qzcanary-secret-0123456789abcdef";
 
@@ -52,7 +52,7 @@ fn key_server() -> SocketAddr {
     address
 }
 
-/// An affiliate with a canary in every field that takes one.
+/// Returns an affiliate with a canary in every possible field.
 fn affiliate(number: usize) -> Map<String, Value> {
     let mut fields = Map::new();
     for (index, name) in AffiliateInput::names().into_iter().enumerate() {
@@ -69,7 +69,7 @@ fn affiliate(number: usize) -> Map<String, Value> {
     fields
 }
 
-/// Sends raw bytes as a request, and returns the raw response.
+/// Sends a raw request. Returns the raw response.
 fn raw(address: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
@@ -78,19 +78,19 @@ fn raw(address: SocketAddr, request: &str) -> String {
     String::from_utf8_lossy(&response).into_owned()
 }
 
-/// Fails if a canary or a part of the token is in a text. Before, it removes texts that the contract repeats to the caller.
+/// Fails if a text contains a canary, a part of the token, or a subject outside the access log.
 fn assert_clean(what: &str, text: &str, token: &str) {
     let lower = text.to_lowercase();
-    assert!(!lower.contains(CANARY), "{what} shows personal data: {}", around(text, lower.find(CANARY).unwrap()));
+    assert!(!lower.contains(CANARY), "{what} leaks personal data: {}", around(text, lower.find(CANARY).unwrap()));
     let access = "\"target\":\"access\"";
     let line = text.lines().find(|line| line.contains(SUBJECT) && !line.contains(access));
-    assert_eq!(line, None, "{what} shows a subject");
+    assert_eq!(line, None, "{what} leaks the subject");
     for part in token.split('.').skip(1) {
-        assert!(!text.contains(&part[..20]), "{what} shows a token: {}", around(text, text.find(&part[..20]).unwrap()));
+        assert!(!text.contains(&part[..20]), "{what} leaks a token: {}", around(text, text.find(&part[..20]).unwrap()));
     }
 }
 
-/// The line of a text at this byte.
+/// Returns the line at a byte position.
 fn around(text: &str, position: usize) -> &str {
     let start = text[..position].rfind('\n').map_or(0, |end| end + 1);
     text[start..].lines().next().unwrap_or_default()
@@ -127,7 +127,7 @@ fn over_rest(gateway: &Service, token: &str) -> usize {
         ("POST", "/api/affiliates", invalid("replicated_website", CANARY)),
         ("POST", "/api/affiliates", invalid("city", &long)),
         ("POST", "/api/affiliates", invalid("notes", "qzcanary\0")),
-        // A constraint that the service does not know rejects this: an unexpected error.
+        // An unknown constraint rejects this request, which causes an unexpected error.
         ("POST", "/api/affiliates", invalid("affiliate_name", "qzcanary refused")),
         ("POST", "/api/affiliates", text(json!({"affiliates": [{"city": {"x": CANARY}, "zip": [CANARY]}, CANARY]}))),
         ("POST", "/api/affiliates", text(json!({"affiliates": CANARY}))),
@@ -157,7 +157,7 @@ fn over_rest(gateway: &Service, token: &str) -> usize {
         if status == 409 {
             answer["detail"].as_object_mut().unwrap().remove("client_affiliate_id");
         }
-        // The message about an unknown affiliate also repeats it.
+        // The message about an unknown affiliate repeats the affiliate ID.
         let answer = answer.to_string().replace("for the provided affiliate ID qzcanary.", "");
         assert_clean(&format!("the response to {method} {path}"), &answer, token);
     }
@@ -166,7 +166,7 @@ fn over_rest(gateway: &Service, token: &str) -> usize {
         "{:?}",
         &seen[400..]
     );
-    // Secrets in other places: a token in the query, cookies, a forged token, and malformed heads.
+    // Put secrets in other places: a token in the query, cookies, a forged token, and malformed heads.
     let forged = issue(&Secret::new([7; 32]).unwrap(), &claims()).unwrap();
     for request in [
         format!(
@@ -187,12 +187,12 @@ fn over_rest(gateway: &Service, token: &str) -> usize {
     errors.len()
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "every text of a message may be absent")]
+#[expect(clippy::unnecessary_wraps, reason = "text fields of messages are optional")]
 fn some(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Calls of the internal write side. Returns the number of errors.
+/// Calls the internal write API. Returns the number of errors.
 async fn over_grpc(core: SocketAddr, token: &str) -> usize {
     let mut clients = GrpcClients::connect(core, token).await;
     let m = &mut clients.monitoring;
@@ -293,18 +293,18 @@ fn claims() -> Claims {
     Claims { scope: some(&format!("{SCOPE_MONITOR} erase")), sub: some(SUBJECT), ..claims }
 }
 
-/// The content of a dump of the records.
+/// Returns a lowercase dump of the records.
 fn dump(endpoint: &Endpoint) -> String {
     let programs = tokio::runtime::Runtime::new().unwrap().block_on(Installation::find(None)).unwrap();
     let mut dump = Command::new(programs.program("pg_dump"));
-    // A constraint of this test has the canary.
+    // Dump only data, because a constraint of this test contains the canary.
     dump.args(["--data-only", "--dbname", &endpoint.url(OWNER_ROLE, "given")]);
     let (status, dump, log) = output(&mut dump);
     assert!(status.success(), "{log}");
     dump.to_lowercase()
 }
 
-/// Syncs and imports a full list. Erases an affiliate with a request, and the company with the command. Returns the logs of both commands.
+/// Syncs affiliates and imports a file. Erases an affiliate with a request, and the company with the command. Returns the logs of both commands.
 fn import_and_erase(
     gateway: &Service,
     token: &str,
@@ -333,12 +333,12 @@ fn import_and_erase(
     let (status, _, log) = output(&mut command(&["erase", "--company", "7", "--yes"]));
     assert!(status.success(), "{log}");
     let dump = dump(endpoint);
-    assert!(!dump.contains(CANARY), "a dump shows personal data: {}", around(&dump, dump.find(CANARY).unwrap()));
+    assert!(!dump.contains(CANARY), "the dump leaks personal data: {}", around(&dump, dump.find(CANARY).unwrap()));
     (imported, log)
 }
 
 #[test]
-fn logs_and_errors_leave_out_personal_data() {
+fn logs_and_errors_contain_no_personal_data() {
     let threads = tokio::runtime::Runtime::new().unwrap();
     let (data, database) = (DataDir::new(), DataDir::new());
     let cluster = threads.block_on(async {
@@ -364,7 +364,7 @@ fn logs_and_errors_leave_out_personal_data() {
     };
     let (status, _, migrated) = output(&mut command(&["migrate"]));
     assert!(status.success(), "{migrated}");
-    // Unexpected errors, with the row in their details.
+    // These constraints cause unexpected errors, with the row in their details.
     let unexpected = "
         alter table affiliates add constraint refused check
             (affiliate_name <> 'qzcanary refused' and notes is distinct from 'qzcanary refused');
@@ -397,11 +397,11 @@ fn logs_and_errors_leave_out_personal_data() {
         service.signal(Signal::SIGTERM);
         let (status, log) = service.end_with_log();
         assert_eq!(status.code(), Some(0));
-        // Everything was logged, also by libraries, as far as the filter allows.
+        // The programs and their libraries logged everything that the filter allows.
         assert!(log.contains("\"TRACE\"") && log.contains("\"ERROR\"") && log.contains(SUBJECT), "{log}");
         logs.push((name, log));
     }
-    // The programs have sent their remaining spans before they ended.
+    // The programs sent their remaining spans before they stopped.
     let spans = collector.spans();
     assert!(spans.len() > 100, "{}", spans.len());
     logs.push(("the traces", format!("{spans:?}")));

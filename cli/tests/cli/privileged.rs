@@ -1,4 +1,4 @@
-//! Tests that mount file systems. Containers usually lack this right.
+//! Tests that mount file systems. Containers usually lack this privilege.
 
 mod full_disk;
 mod name_servers;

@@ -1,4 +1,4 @@
-//! `serve`, `core` and `gateway` behave the same: empty variables, a second signal, and a bounded shutdown.
+//! Shared behavior of `serve`, `core` and `gateway`: empty variables, a second signal, and a bounded shutdown.
 
 use std::{
     io::Read as _,
@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 
 pub(crate) const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
-/// The three programs over one database.
+/// Starts the three programs on one database.
 pub(crate) struct Programs {
     data: DataDir,
     /// Runs the database and the test's own connections to it.
@@ -40,17 +40,17 @@ impl Programs {
         self.cluster.as_ref().unwrap().endpoint().url(OWNER_ROLE, GIVEN)
     }
 
-    /// The database for its superuser.
+    /// Returns the database URL of the superuser.
     pub(crate) fn admin_database(&self) -> String {
         self.cluster.as_ref().unwrap().endpoint().url(ADMIN_ROLE, GIVEN)
     }
 
-    /// The database for the role that owns nothing.
+    /// Returns the database URL of the service role, which owns nothing.
     pub(crate) fn service_database(&self) -> String {
         self.cluster.as_ref().unwrap().endpoint().url(SERVICE_ROLE, GIVEN)
     }
 
-    /// Runs statements as the superuser, in a database of the server.
+    /// Runs statements as the superuser, in any database of the server.
     pub(crate) fn run_as_admin(&self, database: &str, statements: &str) {
         self.threads.block_on(async {
             let options = self.cluster.as_ref().unwrap().endpoint().options(ADMIN_ROLE, database);
@@ -99,7 +99,7 @@ impl Programs {
         self.gateway_of(&[core], &[])
     }
 
-    /// A gateway in front of several cores.
+    /// Returns the command of a gateway in front of several cores.
     pub(crate) fn gateway_of(&self, cores: &[SocketAddr], arguments: &[&str]) -> Command {
         let mut command = self.command(&["gateway"]);
         let urls: Vec<_> = cores.iter().map(|core| format!("http://{core}")).collect();
@@ -107,7 +107,7 @@ impl Programs {
         command
     }
 
-    /// Locks the table of affiliates, so that requests for them wait until the lock is dropped.
+    /// Locks the affiliates table. Requests for affiliates wait until the lock is dropped.
     pub(crate) fn lock_affiliates(&self) -> PgConnection {
         self.threads.block_on(async {
             let mut connection = self.connect().await;
@@ -116,7 +116,7 @@ impl Programs {
         })
     }
 
-    /// Takes the locks of a statement, until it is dropped.
+    /// Holds the locks of a statement until the returned connection is dropped.
     pub(crate) fn hold(&self, lock: &'static str) -> PgConnection {
         self.threads.block_on(async {
             let mut connection = self.connect().await;
@@ -126,7 +126,7 @@ impl Programs {
         })
     }
 
-    /// The same as the superuser, in a transaction that no deadlock ends.
+    /// Like [`Self::hold`], as the superuser and in a transaction that survives deadlocks.
     pub(crate) fn hold_as_admin(&self, lock: &'static str) -> PgConnection {
         self.threads.block_on(async {
             let options: PgConnectOptions = self.admin_database().parse().unwrap();
@@ -137,7 +137,7 @@ impl Programs {
         })
     }
 
-    /// Runs the last statement of a transaction, and commits it.
+    /// Runs the last statement of a transaction, and commits the transaction.
     pub(crate) fn commit(&self, transaction: &mut PgConnection, last: &'static str) {
         self.threads.block_on(async {
             sqlx::raw_sql(last).execute(&mut *transaction).await.unwrap();
@@ -145,17 +145,17 @@ impl Programs {
         });
     }
 
-    /// Waits until this number of statements waits for the lock.
+    /// Waits until `count` statements wait for the lock.
     pub(crate) fn wait_for_blocked_statements(&self, count: i64) {
-        wait_until("the reads wait for the lock", || self.blocked_statements() == count);
+        wait_until("all statements wait for the lock", || self.blocked_statements() == count);
     }
 
-    /// The statements that wait for the lock.
+    /// Returns the number of statements that wait for the lock.
     pub(crate) fn blocked_statements(&self) -> i64 {
         self.number("select count(*) from pg_locks where not granted and relation = 'affiliates'::regclass")
     }
 
-    /// The server's processes that run these statements.
+    /// Returns the PIDs of the server processes that wait for the lock.
     fn blocked_backends(&self) -> Vec<i32> {
         self.threads.block_on(async {
             let mut connection = self.connect().await;
@@ -164,7 +164,7 @@ impl Programs {
         })
     }
 
-    /// The server's processes that serve connections of the service.
+    /// Returns the PIDs of the server processes for the service's connections.
     pub(crate) fn backends(&self) -> Vec<i32> {
         self.threads.block_on(async {
             let backends = "select pid from pg_stat_activity where application_name = 'affiliate-compliance'";
@@ -172,19 +172,19 @@ impl Programs {
         })
     }
 
-    /// The process of the database server, if it is running.
+    /// Returns the PID of the database server, if it is running.
     pub(crate) fn server_pid(&self) -> Option<i32> {
         self.cluster.as_ref().and_then(Cluster::server_pid)
     }
 
-    /// Runs statements.
+    /// Runs statements as the owner.
     pub(crate) fn run(&self, statements: &'static str) {
         self.threads.block_on(async {
             sqlx::raw_sql(statements).execute(&mut self.connect().await).await.unwrap();
         });
     }
 
-    /// The number that a statement returns.
+    /// Returns the number that a statement selects.
     pub(crate) fn number(&self, statement: impl SqlSafeStr) -> i64 {
         self.threads.block_on(async {
             let mut connection = self.connect().await;
@@ -192,7 +192,7 @@ impl Programs {
         })
     }
 
-    /// The text that a statement returns.
+    /// Returns the text that a statement selects.
     pub(crate) fn text(&self, statement: impl SqlSafeStr) -> String {
         self.threads.block_on(async {
             let mut connection = self.connect().await;
@@ -200,7 +200,7 @@ impl Programs {
         })
     }
 
-    /// `migrate` on the database.
+    /// Returns a `migrate` command for the database.
     pub(crate) fn migrate(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(&["migrate"]);
         command.args(arguments).env("DATABASE_URL", self.database());
@@ -221,29 +221,29 @@ impl Drop for Programs {
     }
 }
 
-/// A token of company 7.
+/// Returns a token for company 7.
 pub(crate) fn token() -> String {
     token_of(7)
 }
 
-/// A token of a company.
+/// Returns a token for a company.
 pub(crate) fn token_of(company: i64) -> String {
     issue(&Secret::new(SECRET).unwrap(), &Claims::new(company, test_support::now(), 3600)).unwrap()
 }
 
-/// A token of a company for the internal write side.
+/// Returns a company's token with the scope `monitor`.
 pub(crate) fn monitoring_token_of(company: i64) -> String {
     token_with(company, SCOPE_MONITOR)
 }
 
-/// A token of a company with a scope.
+/// Returns a company's token with a scope.
 pub(crate) fn token_with(company: i64, scope: &str) -> String {
     let claims = Claims::new(company, test_support::now(), 3600);
     issue(&Secret::new(SECRET).unwrap(), &Claims { scope: Some(scope.to_owned()), ..claims }).unwrap()
 }
 
 #[test]
-fn an_empty_variable_counts_as_absent() {
+fn empty_variables_count_as_unset() {
     const VARIABLES: [&str; 9] = [
         "COMPLIANCE_JWKS_URL",
         "COMPLIANCE_JWKS_FILE",
@@ -263,7 +263,7 @@ fn an_empty_variable_counts_as_absent() {
     for service in [&serve, &gateway] {
         assert_eq!(service.get("/api/affiliates", &token())["data"], serde_json::json!([]));
     }
-    // A required variable is missing, rather than wrong.
+    // An empty required variable is missing, not invalid.
     for (command, variable, flag) in
         [("core", "DATABASE_URL", "--database-url"), ("gateway", "COMPLIANCE_CORE_URL", "--core-url")]
     {
@@ -274,7 +274,7 @@ fn an_empty_variable_counts_as_absent() {
 }
 
 #[test]
-fn second_signal_ends_the_program() {
+fn second_signal_stops_program_immediately() {
     let programs = Programs::new();
     let token = token();
     let core = Service::start_as(&mut programs.core(&[]));
@@ -283,7 +283,7 @@ fn second_signal_ends_the_program() {
     let silent_core = TcpListener::bind("127.0.0.1:0").unwrap();
     let gateway = Service::start_as(&mut programs.gateway(silent_core.local_addr().unwrap()));
 
-    // Each program has a request in flight that never ends.
+    // Each program has an in-flight request that never ends.
     let _lock = programs.lock_affiliates();
     let mut requests = Vec::new();
     for service in [&before_core, &serve, &gateway] {
@@ -300,7 +300,7 @@ fn second_signal_ends_the_program() {
     }
 }
 
-/// Abandoned statements are cancelled. If this is impossible, because the statement's process has stopped, the program still ends.
+/// The service cancels abandoned statements. The program exits even if a frozen server process makes the cancellation impossible.
 #[test]
 fn abandoned_statements_do_not_delay_exit() {
     let programs = Programs::new();

@@ -1,4 +1,4 @@
-//! Cores and gateways that are restarted or killed one after another, under steady load.
+//! Restarts and kills cores and gateways one after another, under steady load.
 
 use std::{
     net::SocketAddr,
@@ -20,12 +20,12 @@ use crate::{
 use nix::sys::signal::Signal;
 
 const CLIENTS: usize = 6;
-/// Responses between two restarts.
+/// Successful requests to wait for between restarts.
 const ENOUGH: usize = 100;
-/// Requests on one connection. Then the client opens a new connection, as some clients always do.
+/// Requests per connection. Then the client opens a new connection.
 const PER_CONNECTION: usize = 25;
 
-/// Clients that read and write without a pause.
+/// Clients that read and write continuously.
 #[derive(Default)]
 struct Load {
     over: AtomicBool,
@@ -76,7 +76,7 @@ impl Load {
         self.failed.lock().unwrap().push(what);
     }
 
-    /// Runs clients of the gateways at `addresses` during `during`, which affects the processes.
+    /// Runs clients of the gateways at `addresses` while `during` disturbs the processes.
     fn around(&self, addresses: &[SocketAddr], during: impl FnOnce()) {
         let token = token();
         let mut first = Connection::new(addresses[0]).unwrap();
@@ -87,7 +87,7 @@ impl Load {
                 let token = &token;
                 scope.spawn(move || self.client(client, addresses, token));
             }
-            // If `during` panics, the clients also end.
+            // Stop the clients even if `during` panics.
             let result = panic::catch_unwind(AssertUnwindSafe(during));
             self.over.store(true, Ordering::Relaxed);
             if let Err(panic) = result {
@@ -109,7 +109,7 @@ impl Load {
     }
 }
 
-/// Whether a load balancer would send requests to a gateway.
+/// Returns whether a load balancer would send requests to a gateway.
 fn is_ready(address: SocketAddr) -> bool {
     let answer = Connection::new(address).and_then(|mut connection| connection.request("GET", "/readyz", "", ""));
     answer.is_ok_and(|answer| answer.status == 200)
@@ -122,7 +122,7 @@ fn core_at(programs: &Programs, address: SocketAddr) -> Command {
 }
 
 #[test]
-fn a_rolling_restart_of_cores_fails_no_request() {
+fn rolling_core_restart_drops_no_requests() {
     let (programs, load) = (Programs::new(), Load::default());
     let mut cores = [0, 1].map(|_| Service::start_as(&mut programs.core(&[])));
     let addresses = [cores[0].grpc, cores[1].grpc];
@@ -131,7 +131,7 @@ fn a_rolling_restart_of_cores_fails_no_request() {
         for core in &mut cores {
             load.wait_for_more();
             let address = core.grpc;
-            // The old process ends before the new one has its port.
+            // The old process ends before the new process takes its port.
             core.signal(Signal::SIGTERM);
             core.wait_for_end();
             load.wait_for_more();
@@ -142,9 +142,9 @@ fn a_rolling_restart_of_cores_fails_no_request() {
     assert_eq!(load.failures(), [""; 0]);
 }
 
-/// Clients connect to gateways that are ready, as a load balancer does.
+/// Clients connect only to ready gateways, like a load balancer.
 #[test]
-fn a_rolling_restart_of_gateways_fails_no_request() {
+fn rolling_gateway_restart_drops_no_requests() {
     let (programs, load) = (Programs::new(), Load::default());
     let core = Service::start_as(&mut programs.core(&[]));
     let gateway = |address: Option<SocketAddr>| {
@@ -166,9 +166,9 @@ fn a_rolling_restart_of_gateways_fails_no_request() {
     assert_eq!(load.failures(), [""; 0]);
 }
 
-/// A killed core fails only its writes in flight, immediately and with 503.
+/// A killed core fails only its in-flight writes, immediately and with 503.
 #[test]
-fn a_killed_core_fails_only_its_own_writes() {
+fn killed_core_fails_only_in_flight_writes() {
     let (programs, load) = (Programs::new(), Load::default());
     let mut cores = [0, 1].map(|_| Service::start_as(&mut programs.core(&[])));
     let gateway = Service::start_as(&mut programs.gateway_of(&[cores[0].grpc, cores[1].grpc], &[]));
@@ -184,7 +184,7 @@ fn a_killed_core_fails_only_its_own_writes() {
         }
     });
     let failures = load.failures();
-    // Only writes that were in flight when a core was killed can fail.
+    // Only writes in flight when a core is killed can fail.
     assert!(failures.len() <= 2 * CLIENTS, "{failures:#?}");
     for failure in failures {
         assert!(failure.starts_with("POST /api/affiliates: 503 "), "{failure}");
@@ -192,12 +192,12 @@ fn a_killed_core_fails_only_its_own_writes() {
 }
 
 #[test]
-fn gateways_report_missing_cores_and_recover() {
+fn gateway_returns_503_until_core_recovers() {
     let programs = Programs::new();
     let token = token();
     let core = Service::start_as(&mut programs.core(&[]));
     let address = core.grpc;
-    // Longer than the test waits for a response, so no request ends at its deadline.
+    // The timeout is longer than the test waits, so no request ends at its deadline.
     let gateway = Service::start_as(&mut programs.gateway_of(&[address], &["--rest-request-timeout", "10m"]));
     let lock = programs.lock_affiliates();
     let in_flight = {
@@ -227,13 +227,13 @@ fn gateways_report_missing_cores_and_recover() {
         core.end();
         wait_until("the gateway is not ready", || gateway.request("GET", "/readyz", "", "").0 == 503);
     }
-    // Other programs can delay one of the requests.
+    // Other programs can delay one of the two recoveries.
     assert!(recovered.iter().min().is_some_and(|fastest| *fastest < Duration::from_secs(5)), "{recovered:?}");
 }
 
-/// Columns and attributes that a newer version adds to the schema before its programs start. Each table has its own transaction: with locks
-/// on several tables, it could be the victim of a deadlock with a statement that reads them. Rows of `change_entry` and `change_row` have
-/// all attributes, so a newer version does not change these types.
+/// Adds columns and attributes, like a newer version before its programs start. Each table has its own transaction, because locks on several
+/// tables could deadlock with a statement that reads them. Rows of `change_entry` and `change_row` have all attributes, so a newer version
+/// does not change these types.
 const NEWER_COLUMNS: &str = "
 do $$
 declare part record;
@@ -249,7 +249,7 @@ begin
         commit;
     end loop;
 end $$";
-/// A table and an index that the newer version adds.
+/// Adds a table, an index and a migration of the newer version.
 const NEWER_TABLE: &str = "
 create table newer (company_id bigint primary key, note text not null);
 create index newer_index on affiliates (company_id, newer);
@@ -257,7 +257,7 @@ insert into _sqlx_migrations (version, description, installed_on, success, check
 values (99991231000000, 'newer', now(), true, 'x', 1);";
 
 #[test]
-fn an_old_program_works_on_a_newer_schema() {
+fn old_release_runs_on_newer_schema() {
     let (programs, load) = (Programs::new(), Load::default());
     let mut cores = [0, 1].map(|_| Service::start_as(&mut programs.core(&[])));
     let gateway = Service::start_as(&mut programs.gateway_of(&[cores[0].grpc, cores[1].grpc], &[]));
@@ -266,7 +266,7 @@ fn an_old_program_works_on_a_newer_schema() {
         programs.run(NEWER_COLUMNS);
         programs.run(NEWER_TABLE);
         load.wait_for_more();
-        // The old program can also start.
+        // The old release also starts on the newer schema.
         for (core, argument) in cores.iter_mut().zip([None, Some("--migrate")]) {
             let address = core.grpc;
             core.signal(Signal::SIGTERM);

@@ -1,4 +1,4 @@
-//! The owner sets the retention of changes, and no process drops changes that another one must keep.
+//! The owner sets the retention of changes. No process drops changes that another process must keep.
 
 use nix::sys::signal::Signal;
 
@@ -12,7 +12,7 @@ use sqlx::{Connection as _, PgConnection};
 const DAYS: &str = "select days::bigint from change_retention";
 
 #[test]
-fn longer_change_retention_than_the_database_is_refused() {
+fn startup_rejects_retention_exceeding_database_setting() {
     let programs = Programs::new();
     assert_eq!(programs.number(DAYS), 90);
     for mut command in [programs.core(&["--change-retention", "3650"]), programs.serve(&["--change-retention", "91"])] {
@@ -22,7 +22,7 @@ fn longer_change_retention_than_the_database_is_refused() {
     }
     let (status, _, log) = output(&mut programs.migrate(&["--change-retention", "3650"]));
     assert!(status.success(), "{log}");
-    // Without the setting, the earlier value remains.
+    // Without the setting, the current value stays.
     assert!(output(&mut programs.migrate(&[])).0.success());
     assert_eq!(programs.number(DAYS), 3650);
     let longest = Service::start_as(&mut programs.core(&["--change-retention", "3650"]));
@@ -37,7 +37,7 @@ fn longer_change_retention_than_the_database_is_refused() {
 }
 
 #[test]
-fn only_serve_sets_private_retention() {
+fn only_serve_sets_private_database_retention() {
     let data = DataDir::new();
     let days = || {
         tokio::runtime::Runtime::new().unwrap().block_on(async {

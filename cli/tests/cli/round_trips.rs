@@ -1,4 +1,4 @@
-//! The command imports every form of a list of affiliates that the service exports.
+//! Checks that `compliance import` reads every affiliate list format that the service exports.
 
 use std::{fs, path::PathBuf};
 
@@ -6,7 +6,7 @@ use crate::common::{DataDir, Service, compliance, migrated, output, start, token
 use reqwest::{Client, header::ACCEPT};
 use serde_json::{Map, Value, json};
 
-/// Texts with a meaning in spreadsheets, in CSV, or for the escaping of cells.
+/// Texts with a special meaning in spreadsheets, CSV or cell escaping.
 const NASTY: [&str; 24] = [
     "@handle",
     "+49 30 1",
@@ -36,7 +36,7 @@ const NASTY: [&str; 24] = [
 
 const COUNTRIES: [&str; 3] = ["DE", "US", "AL"];
 
-/// Fields whose rules allow any short text.
+/// Fields that accept any short text.
 const TEXTS: [&str; 20] = [
     "phone_one",
     "phone_two",
@@ -82,7 +82,7 @@ fn affiliates() -> Vec<Value> {
     NASTY.iter().enumerate().map(affiliate).collect()
 }
 
-/// The affiliates as a partner reads them, without values that the service assigns.
+/// Reads the affiliates over REST, without values that the service assigns.
 fn read(service: &Service, token: &str) -> Vec<Map<String, Value>> {
     let (status, body) = service.request("GET", "/api/affiliates", token, "");
     assert_eq!(status, 200, "{body}");
@@ -93,7 +93,7 @@ fn read(service: &Service, token: &str) -> Vec<Map<String, Value>> {
     records
 }
 
-/// A file of affiliates, and whether its cells are escaped.
+/// A file of affiliates. CSV is plain if its cells are not escaped.
 struct Export {
     path: PathBuf,
     is_plain_csv: bool,
@@ -131,7 +131,7 @@ async fn exports(data: &DataDir, service: &Service, token: &str, core: &str) -> 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_export_of_affiliates_can_be_imported() {
+async fn every_affiliate_export_format_reimports_unchanged() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     let core = format!("http://{}", service.grpc);
@@ -145,7 +145,7 @@ async fn every_export_of_affiliates_can_be_imported() {
     let exports = exports(&data, &service, &owner, &core).await;
     assert_eq!(exports.len(), 7);
     let mut company = 1;
-    // One after the other with these options.
+    // Cycle through these options for the imports into the same company.
     let into_same = [&[][..], &["--sync"], &["--sync", "--absent", "terminated"], &["--on-duplicate", "update"]]
         .into_iter()
         .cycle();
@@ -163,7 +163,7 @@ async fn every_export_of_affiliates_can_be_imported() {
             let tally: Value = serde_json::from_str(&line).unwrap();
             ["created", "updated", "skipped", "bad"].map(|outcome| tally[outcome].as_u64().unwrap() as usize)
         };
-        // Into other companies, and into the same one.
+        // Import into other companies, and into the same company.
         for options in [&[][..], &["--sync"]] {
             company += 1;
             assert_eq!(import(company, options), [count, 0, 0, 0], "{name}");

@@ -1,27 +1,27 @@
-//! No command prints a secret: neither in its help, nor in an error, nor in the most verbose log.
+//! Checks that no command prints a secret in its help, errors or most verbose log.
 
 use std::{collections::BTreeSet, process::Command};
 
 use crate::common::{DataDir, compliance, output};
 
 const COMMANDS: [&str; 8] = ["serve", "core", "gateway", "token", "migrate", "demo-data", "import", "export"];
-/// Part of every secret below.
+/// Part of every secret in these tests.
 const SECRET: &str = "Hid4en";
 
-/// The variables that the help of a command names.
+/// Returns the variables named in a help text.
 fn variables(help: &str) -> BTreeSet<String> {
     let names = help.split("[env: ").skip(1).map(|rest| rest.split(['=', ']']).next().unwrap().to_owned());
     names.collect()
 }
 
 fn may_hold_a_secret(variable: &str) -> bool {
-    // This variable names the file with the key of a certificate.
+    // These variables name the key file of a certificate.
     let is_file = variable.ends_with("_TLS_KEY");
     ["URL", "ENDPOINT", "SECRET", "TOKEN", "PASSWORD", "KEY"].iter().any(|word| variable.ends_with(word)) && !is_file
 }
 
 #[test]
-fn help_shows_no_secret_of_the_environment() {
+fn help_hides_environment_secrets() {
     let data = DataDir::new();
     let listed = output(compliance(&data).arg("help")).1;
     let mut secret = BTreeSet::new();
@@ -52,7 +52,7 @@ fn help_shows_no_secret_of_the_environment() {
     assert_eq!(secret.iter().map(String::as_str).collect::<Vec<_>>(), expected);
 }
 
-/// A command, variables with `$` instead of the secret, and a text that its error must still have.
+/// A command, variables with `$` for the secret, and text that the error must contain.
 type Failure = (&'static [&'static str], &'static [(&'static str, &'static str)], &'static str);
 
 const FAILURES: &[Failure] = &[
@@ -92,7 +92,7 @@ const LONG: (&str, &str) = ("COMPLIANCE_JWT_SECRET", "0123456789abcdef0123456789
 const DATABASE: (&str, &str) = ("DATABASE_URL", "postgres://u:$@127.0.0.1:1/d");
 
 #[test]
-fn errors_and_logs_show_no_secret() {
+fn errors_and_logs_hide_secrets() {
     for (arguments, variables, expected) in FAILURES {
         let data = DataDir::new();
         let with_secret = |text: &str| text.replace('$', SECRET);

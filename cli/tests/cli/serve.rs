@@ -1,4 +1,4 @@
-//! `compliance serve` as a process: started, used, killed, started again, stopped.
+//! Starts, uses, kills, restarts and stops `compliance serve`.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -6,9 +6,9 @@ use crate::common::{DataDir, compliance, migrated, program, start, token};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-/// The demo company's lists, read with the token of the greeting.
+/// Reads the demo company's lists with the token from the greeting.
 #[test]
-fn without_arguments_a_demo_company_is_served() {
+fn command_without_arguments_serves_demo_company() {
     let data = DataDir::new();
     let service = start(&data, &[]);
     let greeting = service.lines_until("Ctrl-C");
@@ -30,11 +30,11 @@ fn without_arguments_a_demo_company_is_served() {
         let records = records["data"].as_array().unwrap();
         for field in records[0].as_object().unwrap().keys() {
             let empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
-            assert!(records.iter().any(|record| !empty(&record[field])), "no {list} show {field}");
+            assert!(records.iter().any(|record| !empty(&record[field])), "the demo {list} have no values for {field}");
         }
     }
 
-    // Again: nothing is added.
+    // A second start adds nothing.
     service.signal(Signal::SIGTERM);
     assert!(service.end().success());
     let service = start(&data, &[]);
@@ -42,7 +42,7 @@ fn without_arguments_a_demo_company_is_served() {
 }
 
 #[test]
-fn startup_logs_the_build_profile() {
+fn startup_logs_build_profile() {
     let service = start(&migrated(), &["serve"]);
     let program = program();
     let folder = Path::new(&program).parent().and_then(Path::file_name).unwrap();
@@ -53,7 +53,7 @@ fn startup_logs_the_build_profile() {
 }
 
 #[test]
-fn acknowledged_writes_survive_a_kill() {
+fn acknowledged_writes_survive_sigkill() {
     let data = migrated();
     let first = start(&data, &["serve"]);
     let token = token(&data, 7);
@@ -77,7 +77,7 @@ fn acknowledged_writes_survive_a_kill() {
     assert!(!data.path().join("postgres/postmaster.pid").exists());
 }
 
-/// Whether the tests ignore SIGHUP, as under `nohup`. Programs that they start then also ignore it.
+/// Returns whether the tests ignore SIGHUP, as under `nohup`. Child processes then also ignore SIGHUP.
 fn hangup_is_ignored() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -85,7 +85,7 @@ fn hangup_is_ignored() -> bool {
 }
 
 #[test]
-fn data_folders_serve_one_service() {
+fn data_folder_rejects_second_service() {
     let data = migrated();
     let _first = start(&data, &["serve"]);
     let (status, _, errors) = crate::common::output(compliance(&data).arg("serve"));

@@ -1,4 +1,4 @@
-//! Tables that `compliance import` reads. The crate `spreadsheets` tests every form of them.
+//! Tests tables in `compliance import`. The crate `spreadsheets` tests all table formats.
 
 use std::fs;
 
@@ -9,9 +9,9 @@ use crate::{
     data::file,
 };
 
-/// Errors of a file name the flag that resolves them, and the flag does.
+/// File errors name a flag, and the flag resolves the error.
 #[test]
-fn errors_of_files_name_a_flag() {
+fn file_errors_suggest_a_working_flag() {
     let data = migrated();
     for (name, text, flag, value) in [
         ("dates", &b"client_affiliate_id,affiliate_name,start_date\nA-1,Ann,1/5/2026\n"[..], "--dates", "dmy"),
@@ -27,9 +27,9 @@ fn errors_of_files_name_a_flag() {
     }
 }
 
-/// A file that cannot be read has a status of its own, and one sentence.
+/// Unreadable files have their own exit status and a one-line error.
 #[test]
-fn unreadable_files_have_status_two() {
+fn unreadable_files_exit_with_status_two() {
     let data = migrated();
     let missing = data.path().join("missing.csv").to_str().unwrap().to_owned();
     for (path, reason) in [
@@ -46,9 +46,9 @@ fn unreadable_files_have_status_two() {
     }
 }
 
-/// The report has the cell of an error, and the log what is ignored.
+/// The report names the column of each error, and the log names ignored rows.
 #[test]
-fn reports_name_cells_and_logs_name_ignored_rows() {
+fn report_names_cells_and_log_names_skipped_rows() {
     let data = migrated();
     let text = "Affiliates\nclient_affiliate_id,affiliate_name,E-mail\nA-1,Ann,#N/A\nA-2,Ben,\nTotal,2,\n";
     let path = file(&data, "affiliates.csv", text.as_bytes());
@@ -66,9 +66,9 @@ fn reports_name_cells_and_logs_name_ignored_rows() {
     assert_eq!(found, [json!(1), json!(3), json!("email_one"), json!("#N/A"), json!("E-mail")]);
 }
 
-/// URLs and cases are also tables, and their timestamps are in UTC.
+/// Tables can also contain URLs, with timestamps in UTC.
 #[test]
-fn url_files_read_like_affiliate_files() {
+fn url_csv_accepts_spreadsheet_dates_and_headings() {
     let data = migrated();
     let service = start(&data, &["serve"]);
     let core = format!("http://{}", service.grpc);

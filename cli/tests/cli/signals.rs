@@ -1,4 +1,4 @@
-//! Signals for operators: no health checks, each slow statement once, and metrics that change when something is wrong.
+//! Tests the logs, traces and metrics for operators: quiet health checks, slow statements, and metrics of failures.
 
 use std::{
     net::SocketAddr,
@@ -19,14 +19,14 @@ use crate::{
 const INFO: [(&str, &str); 2] = [("COMPLIANCE_LOG", "info"), ("OTEL_BSP_SCHEDULE_DELAY", "100")];
 const ADMIN: [&str; 2] = ["--admin-addr", "127.0.0.1:0"];
 
-/// The log lines of a program that is shutting down.
+/// Stops a program. Returns its log lines.
 fn lines_of(program: Service) -> Vec<Value> {
     program.signal(Signal::SIGTERM);
     let (_, log) = program.end_with_log();
     log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The health checks of a core.
+/// Returns the number of health checks that a core has answered.
 fn health_checks(core: &Service) -> i64 {
     let name =
         "compliance_grpc_call_duration_seconds_count{service=\"grpc.health.v1.Health\",method=\"Check\",code=\"OK\"}";
@@ -47,9 +47,9 @@ fn health_checks_are_neither_logged_nor_traced() {
         Service::start_as(command.envs(INFO).env("COMPLIANCE_LOG", log))
     };
     let gateways = [gateway("info"), gateway("info,access=debug")];
-    wait_until("each core was asked several times", || cores.iter().all(|core| health_checks(core) >= 6));
+    wait_until("each core has received several health checks", || cores.iter().all(|core| health_checks(core) >= 6));
     let (seconds, checks) = (started.elapsed().as_secs() as i64, cores.each_ref().map(health_checks));
-    // Each gateway asks each core once a second, and at most once more at the start.
+    // Each gateway checks each core once a second, and at most once more at startup.
     assert!(checks.into_iter().all(|checks| checks <= 2 * (seconds + 2)), "{checks:?} in {seconds} s");
     for path in ["/livez", "/readyz"] {
         for gateway in &gateways {
@@ -76,7 +76,7 @@ fn is_health(operation: &str) -> bool {
     ["Health", "livez", "readyz"].iter().any(|part| operation.contains(part))
 }
 
-/// Sends a request with an ID in a separate thread, which waits for the response.
+/// Sends a request with an ID from a separate thread, which waits for the response.
 fn in_background(gateway: SocketAddr, method: &'static str, path: &'static str, body: &'static str, id: &'static str) {
     let head = format!("{method} {path} HTTP/1.1\r\nX-Request-Id: {id}\r\nAuthorization: Bearer {}", token());
     std::thread::spawn(move || raw_with_body(gateway, &head, body));
@@ -104,7 +104,7 @@ fn slow_statements_are_logged_once() {
     for (method, path, body, id, _) in requests {
         in_background(gateway.rest, method, path, body, id);
     }
-    // Both reads wait for a second at a time.
+    // Each attempt of a read waits for at most a second.
     wait_until("the reads have waited for several seconds", || start.elapsed().as_secs() >= 3 && retries() >= 4);
     let held = start.elapsed();
     drop(lock);
@@ -113,7 +113,7 @@ fn slow_statements_are_logged_once() {
             |name: &&String| name.contains("duration_seconds_count") && name.contains(".AffiliateService");
         metrics.keys().filter(of_affiliates).count()
     };
-    wait_until("all have a response", || calls(metrics(core.admin)) == 3);
+    wait_until("all requests have a response", || calls(metrics(core.admin)) == 3);
     let log = lines_of(core);
     let slow: Vec<&Value> = log.iter().filter(|line| line["target"] == "statement").collect();
     for (_, path, _, id, name) in requests {
@@ -129,7 +129,7 @@ fn slow_statements_are_logged_once() {
 }
 
 #[test]
-fn access_lines_name_the_subject_and_the_peer() {
+fn access_log_names_subject_and_peer() {
     let programs = Programs::new();
     let core = Service::start_as(programs.core(&[]).envs(INFO));
     let gateway = Service::start_as(programs.gateway_of(&[core.grpc], &[]).envs(INFO));
@@ -171,7 +171,7 @@ fn metrics_show_unhealthy_cores_and_retries() {
             .sum()
     };
     assert_eq!(retries(), 0);
-    // The gateway serves as soon as it knows one core, so the test waits for both.
+    // The gateway serves as soon as it knows one core, so wait for both.
     wait_until("the gateway knows both cores", || addresses.iter().all(|core| state(*core, "serving") == Some(1)));
     assert_eq!(addresses.map(|core| state(core, "not_serving")), [Some(0); 2]);
     let [first, _second] = cores;
@@ -185,7 +185,7 @@ fn metrics_show_unhealthy_cores_and_retries() {
         metrics(alone.admin).into_iter().filter(|(key, _)| key.starts_with(name)).map(|(_, n)| n).sum::<i64>()
     };
     assert!(seen("compliance_gateway_call_retries_total") > 0);
-    wait_until("it knows that its core does not serve", || {
+    wait_until("the gateway knows that its only core does not serve", || {
         metrics(alone.admin)
             [&format!("compliance_gateway_core_addresses{{core=\"http://{}/\",state=\"not_serving\"}}", addresses[0])]
             == 1
@@ -193,7 +193,7 @@ fn metrics_show_unhealthy_cores_and_retries() {
 }
 
 #[test]
-fn flags_override_variables_of_the_log() {
+fn log_flags_override_environment_variables() {
     let data = DataDir::new();
     let warning = "unknown variable in the environment";
     let logged = |flags: &[&str]| {
@@ -230,7 +230,7 @@ fn log_filter_changes_at_runtime() {
     let changed = put("info,access=info");
     assert!(changed.starts_with("HTTP/1.1 200 ") && changed.contains("access=info"), "{changed}");
     ask("seen");
-    // An empty filter is the default.
+    // An empty filter restores the default.
     assert!(put("").contains("access=warn"));
     ask("unseen");
     let seen = metrics(serve.admin);
@@ -246,7 +246,7 @@ fn log_filter_changes_at_runtime() {
     // Builds outside a checkout have no commit.
     let shown = if commit.is_empty() { String::new() } else { format!(" ({commit})") };
     assert_eq!(printed, format!("compliance {version}{shown}\n"));
-    // Without a name, two programs on one host have different ones.
+    // Without --instance, two programs on one host have different names.
     let names = [(); 2].map(|()| {
         let log = lines_of(Service::start_as(&mut programs.serve(&[])));
         log.into_iter().find_map(|line| line["instance"].as_str().map(str::to_owned)).unwrap()

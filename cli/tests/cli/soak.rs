@@ -1,8 +1,7 @@
-//! A soak: mixed load over both layers and both topologies, while processes are killed and frozen, connections are cut, and callers
-//! disconnect. Then an audit of every acknowledged write, value by value in the order of each key.
+//! Soak test: mixed load over both layers and topologies, while the test kills and freezes processes, cuts connections, and disconnects callers.
+//! Afterwards, an audit checks every acknowledged write in the order of each key.
 //!
-//! `tools/scripts/soak MINUTES` runs it at length against an optimized program. Without `COMPLIANCE_SOAK_MINUTES`, it ends after
-//! a few faults.
+//! `tools/scripts/soak MINUTES` runs a long soak against an optimized program. Without `COMPLIANCE_SOAK_MINUTES`, the test ends after a few faults.
 
 mod audit;
 mod client;
@@ -28,23 +27,23 @@ use self::{
 };
 use crate::{calls::Side, common::output, programs::Programs, witness};
 
-/// Clients, and the companies that they share.
+/// Number of clients, and of the companies they share.
 const CLIENTS: u64 = 16;
 const COMPANIES: u64 = 4;
-/// Faults of a short run.
+/// Number of faults in a short run.
 const FEW: usize = 4;
 
-/// The shared state of clients and faults.
+/// State shared by clients and faults.
 struct Shared {
     sides: [Side; 2],
     over: AtomicBool,
-    /// Counts the beginnings and the ends of faults, so it is odd during a fault. A frozen process later executes the requests that it has
-    /// received. The database executes the statements that a killed process has sent, even if the caller has disconnected.
+    /// Counts starts and ends of faults: odd during a fault. After a thaw, a frozen process executes the requests it received. The database executes
+    /// the statements from a killed process, even if the caller disconnected.
     faults: AtomicU64,
     outcomes: Mutex<Outcomes>,
 }
 
-/// Ends the load, even if the test fails.
+/// Ends the load when dropped, even if the test fails.
 struct Load(Arc<Shared>);
 
 impl Drop for Load {
@@ -55,11 +54,11 @@ impl Drop for Load {
 
 #[test]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-fn a_soak_loses_no_acknowledged_write() {
+fn soak_loses_no_acknowledged_writes() {
     let minutes = std::env::var("COMPLIANCE_SOAK_MINUTES").ok().map(|text| text.parse::<f64>().unwrap());
     let seed = std::env::var("COMPLIANCE_MODEL_SEED").map_or(1, |seed| seed.parse().unwrap());
     println!("COMPLIANCE_MODEL_SEED={seed}");
-    // The server is killed, so its writes are durable, as for users.
+    // The test kills the server, so writes must be durable, as in production.
     let options =
         ClusterOptions { shared_buffers_mib: 256, max_connections: 200, durable: true, ..ClusterOptions::temporary() };
     let programs = Programs::with(options);
@@ -109,7 +108,7 @@ fn a_soak_loses_no_acknowledged_write() {
         println!("{count:5} × {fault:?}");
     }
     let faults: usize = injected.values().sum();
-    println!("faults {faults}, works again within {slowest:.1?} | {audit} | counts: {}", counts.trim());
+    println!("faults {faults}, recovered within {slowest:.1?} | {audit} | counts: {}", counts.trim());
     let wrong: Vec<&String> = outcomes.wrong.iter().chain(&audit.violations).take(20).collect();
     assert!(wrong.is_empty(), "COMPLIANCE_MODEL_SEED={seed}: {wrong:#?}");
     assert!(status.success(), "{counts}");

@@ -1,4 +1,4 @@
-//! Many silent connections and few file descriptors: the service continues, and reports its health.
+//! Checks that the service keeps working with many silent connections and few file descriptors.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use crate::{
     programs::{self, Programs, SECRET},
 };
 
-/// The command under a limit of file descriptors.
+/// Returns the command under a file descriptor limit.
 fn limited(command: &Command, descriptors: &str) -> Command {
     let mut limited = Command::new("sh");
     limited.args(["-c", &format!("ulimit -S -n 64; ulimit -H -n {descriptors}; exec \"$0\" \"$@\"")]);
@@ -29,7 +29,7 @@ fn limited(command: &Command, descriptors: &str) -> Command {
     limited
 }
 
-/// The response to a request without a body, or nothing if the connection ends without a response.
+/// Returns the response to a request without a body, or an empty string without a response.
 fn response(address: SocketAddr, path: &str) -> String {
     let mut response = Vec::new();
     let mut send = || -> std::io::Result<()> {
@@ -43,7 +43,7 @@ fn response(address: SocketAddr, path: &str) -> String {
     String::from_utf8(response).unwrap()
 }
 
-/// The processor time that a process has used, in milliseconds.
+/// Returns the CPU time used by a process, in milliseconds.
 fn processor_time(service: &Service) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{}/stat", service.pid())).unwrap();
     let fields: Vec<_> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
@@ -51,9 +51,9 @@ fn processor_time(service: &Service) -> u64 {
     ticks * 10
 }
 
-/// 300 silent connections to each port of a service with at most 256 file descriptors.
+/// Opens 300 silent connections to each port of a service with at most 256 file descriptors.
 #[test]
-fn silent_connections_do_not_block_others() {
+fn silent_connections_do_not_block_other_clients() {
     let data = migrated();
     let token = token(&data, 7);
     let mut command = compliance(&data);
@@ -64,17 +64,17 @@ fn silent_connections_do_not_block_others() {
     let grpc = open(service.grpc);
     assert_eq!(service.get("/api/affiliates", &token)["data"], serde_json::json!([]));
     let rest = open(service.rest);
-    // For a short time, the silent connections hold all permits.
+    // For a short time, the silent connections use all permits.
     for path in ["/livez", "/readyz"] {
-        wait_until("health is reported", || response(service.rest, path).starts_with("HTTP/1.0 200 OK"));
+        wait_until("the service reports its health", || response(service.rest, path).starts_with("HTTP/1.0 200 OK"));
     }
-    // During this time, no thread spins.
+    // No thread spins while all permits are in use.
     let (before, started) = (processor_time(&service), Instant::now());
     thread::sleep(Duration::from_secs(1));
     let (used, passed) = (processor_time(&service) - before, started.elapsed());
     assert!(u128::from(used) < passed.as_millis() / 2, "{used} ms of {passed:?}");
-    // The service closes silent connections in time, although their clients are still connected.
-    wait_until("REST is served again", || response(service.rest, "/api/urls").starts_with("HTTP/1.0 401 "));
+    // The service closes silent connections in time, even though their clients stay connected.
+    wait_until("the REST port serves again", || response(service.rest, "/api/urls").starts_with("HTTP/1.0 401 "));
     drop((grpc, rest));
     assert_eq!(service.get("/api/affiliates", &token)["data"], serde_json::json!([]));
     let warnings = service.logged().iter().filter(|line| line.contains("connections")).count();
@@ -95,9 +95,9 @@ fn file_descriptor_limit_is_raised_and_logged() {
     assert!(line.contains(r#""limit":1000"#) && line.contains(r#""before":64"#), "{line}");
 }
 
-/// A gateway has one port, and `serve` has two.
+/// `serve` has two ports and needs more descriptors than a gateway, which has one.
 #[test]
-fn doctor_warns_about_few_file_descriptors() {
+fn doctor_warns_about_low_descriptor_limit() {
     let data = migrated();
     let state = |descriptors, arguments: &[&str]| {
         let mut command = compliance(&data);
@@ -116,9 +116,9 @@ fn doctor_warns_about_few_file_descriptors() {
     assert_eq!((state("10000", &gateway), state("1000", &[])), ("warning".to_owned(), "warning".to_owned()));
 }
 
-/// The maximum number of concurrent calls waits for a lock.
+/// All permits are in use by calls that wait for a lock.
 #[test]
-fn an_overloaded_service_reports_its_health() {
+fn overloaded_service_stays_ready() {
     let programs = Programs::new();
     let token = programs::token();
     let service = Service::start_as(&mut programs.serve(&["--max-in-flight", "1"]));

@@ -1,4 +1,4 @@
-//! A start before the service's dependencies: it waits, logs this, and then continues.
+//! Starts the service before its dependencies. The service waits, logs the wait, and then continues.
 
 use std::{
     io::{Read as _, Write as _},
@@ -15,18 +15,18 @@ use crate::common::{DataDir, Service, compliance, output, wait_until};
 
 const SECRET: (&str, &str) = ("COMPLIANCE_JWT_SECRET", "0123456789abcdef0123456789abcdef");
 
-/// An address whose port was free when it was chosen.
+/// Returns an address with a port that was free at the time of the call.
 pub(crate) fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-/// The exit status of a health check, and its output.
+/// Runs a health check. Returns the exit status and the output.
 fn health(url: &str) -> (Option<i32>, String) {
     let (status, printed, errors) = output(compliance(&DataDir::new()).args(["health", url]));
     (status.code(), printed + &errors)
 }
 
-/// The head of a response, as soon as the port is open.
+/// Waits until the port is open. Returns the response to a request.
 pub(crate) fn head(address: SocketAddr, path: &str) -> String {
     let mut response = String::new();
     wait_until("the port is open", || {
@@ -39,7 +39,7 @@ pub(crate) fn head(address: SocketAddr, path: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn start_waits_for_database_and_schema() {
+async fn startup_waits_for_database_and_schema() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
     let url = cluster.endpoint.url(OWNER_ROLE, "later");
     let address = free_address();
@@ -60,7 +60,7 @@ async fn start_waits_for_database_and_schema() {
     .unwrap();
     cluster.endpoint.create_database("later").await.unwrap();
     tokio::task::spawn_blocking(move || {
-        // The schema is still missing. The service also accepts a schema that another program has migrated.
+        // The schema is still missing. The core also accepts a schema migrated by another program.
         assert_eq!(health(&core_url).0, Some(1));
         let (status, _, log) = output(compliance(&DataDir::new()).args(["migrate", "--database-url", &url]));
         assert!(status.success(), "{log}");
@@ -78,7 +78,7 @@ async fn start_waits_for_database_and_schema() {
 }
 
 #[test]
-fn a_gateway_waits_for_its_issuer() {
+fn gateway_startup_waits_for_key_set() {
     let (address, issuer) = (free_address(), free_address());
     let gateway = thread::spawn(move || {
         let mut command = compliance(&DataDir::new());
@@ -99,12 +99,12 @@ fn a_gateway_waits_for_its_issuer() {
     drop(stream);
     let gateway = gateway.join().unwrap();
     assert_eq!(gateway.rest, address);
-    // Now the service checks the token first.
+    // The running gateway checks the token first.
     assert!(head(address, "/api/affiliates").starts_with("HTTP/1.0 401 "));
 }
 
 #[test]
-fn late_starts_end_with_the_reason() {
+fn start_timeout_error_reports_cause() {
     let mut command = compliance(&DataDir::new());
     command
         .args(["core", "--start-timeout", "1s"])
@@ -114,7 +114,7 @@ fn late_starts_end_with_the_reason() {
     assert_eq!(status.code(), Some(1), "{log}");
     assert!(log.contains("could not start within 1s: cannot connect to the database d at 127.0.0.1"), "{log}");
     assert!(log.contains("not ready: waiting") && !log.contains("hidden"), "{log}");
-    // A wrong setting does not wait.
+    // The core does not wait after an invalid setting.
     let mut command = compliance(&DataDir::new());
     command.args(["core", "--start-timeout", "10m"]).env("DATABASE_URL", "mysql://host/d").envs([SECRET]);
     assert_eq!(output(&mut command).0.code(), Some(2));

@@ -1,4 +1,4 @@
-//! Imports and exports that a signal stops, whatever they wait for.
+//! Checks that signals stop imports and exports, no matter what they wait for.
 
 use std::{
     fmt::Write as _,
@@ -18,7 +18,7 @@ use crate::{
     files::Folder,
 };
 
-/// Waits until a thread of a process waits in a system call, for example for the other end of a pipe.
+/// Waits until a thread of a process blocks in a kernel function, such as `pipe_write`.
 fn wait_until_blocked(child: &Child, function: &str) {
     let tasks = format!("/proc/{}/task", child.id());
     wait_until("the program waits for the pipe", || {
@@ -27,7 +27,7 @@ fn wait_until_blocked(child: &Child, function: &str) {
     });
 }
 
-/// A signal ends a command that a pipe blocks, with the status of a stopped command. Returns its output.
+/// Stops a blocked command with a signal, and checks its exit status. Returns its output.
 fn stop(mut child: Child, signal: Signal) -> String {
     kill_process(child.id().cast_signed(), signal);
     let mut status = None;
@@ -43,15 +43,15 @@ fn stop(mut child: Child, signal: Signal) -> String {
 }
 
 #[test]
-fn signals_end_imports_that_wait_for_a_pipe() {
+fn signals_stop_imports_blocked_on_pipe() {
     let folder = Folder::new();
     let pipe = folder.path("pipe");
     mkfifo(&pipe, Mode::S_IRWXU).unwrap();
-    // Files are read twice, so the command rejects a pipe, and does not wait for a writer.
+    // The command reads files twice, so it rejects a pipe instead of waiting for a writer.
     let (status, _, errors) = output(&mut folder.import(&["pipe"]));
     assert!(status.code() == Some(2) && errors.contains("pipe is not a regular file"), "{errors}");
 
-    // More invalid rows than the buffer of a pipe.
+    // The report of these rows exceeds the buffer of a pipe.
     let rows = "1,A,no address\n".repeat(10_000);
     fs::write(&folder.file, format!("client_affiliate_id,affiliate_name,email_one\n{rows}")).unwrap();
     let import = || {
@@ -73,7 +73,7 @@ fn signals_end_imports_that_wait_for_a_pipe() {
 }
 
 #[test]
-fn signals_end_exports_that_wait_for_a_pipe() {
+fn signals_stop_exports_blocked_on_pipe() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
     let core = format!("http://{}", service.grpc);
@@ -106,9 +106,9 @@ fn signals_end_exports_that_wait_for_a_pipe() {
     assert!(service.end().success());
 }
 
-/// A stopped import reports the acknowledged rows, and the invalid rows until then.
+/// A stopped import reports the rows acknowledged so far, and the invalid rows so far.
 #[test]
-fn a_stopped_import_reports_the_acknowledged_rows() {
+fn interrupted_import_reports_acknowledged_rows() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
     let core = format!("http://{}", service.grpc);
@@ -122,7 +122,7 @@ fn a_stopped_import_reports_the_acknowledged_rows() {
     command.args(["import", "affiliates", folder.file.to_str().unwrap(), "--company", "7", "--core-url", &address]);
     let child = command.arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let token = crate::common::token(&folder.data, 7);
-    // IDs follow the order of the file, and the second batch follows the response to the first.
+    // IDs follow the file order, and the second batch follows the response to the first.
     wait_until("the second batch is written", || service.request("GET", "/api/affiliates/1500", &token, "").0 == 200);
     let _held = threads.block_on(proxy.hold());
     let summary: Value = serde_json::from_str(&stop(child, Signal::SIGINT)).unwrap();

@@ -1,11 +1,11 @@
-//! `compliance token`, and the error messages of the commands.
+//! Tests `compliance token`, and the errors of failed commands.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use crate::common::{DataDir, compliance, output};
 
 #[test]
-fn only_the_token_is_printed() {
+fn token_command_prints_only_the_token() {
     let data = DataDir::new();
     let arguments =
         ["token", "--company", "7", "--ttl", "15m", "--subject", "me", "--scope", "monitor other", "--init"];
@@ -16,7 +16,7 @@ fn only_the_token_is_printed() {
         parts.len() == 3
             && parts.iter().all(|part| part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)))
     );
-    // A new secret is logged, not written to the standard output.
+    // The log reports a new secret; standard output contains only the token.
     assert!(log.contains("created a secret") && !log.contains(parts[2]), "{log}");
     let mode = fs::metadata(data.path().join("jwt-secret")).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o600);
@@ -26,7 +26,7 @@ fn only_the_token_is_printed() {
 }
 
 #[test]
-fn a_given_secret_is_not_stored() {
+fn given_secret_is_not_stored() {
     let data = DataDir::new();
     let secret = "0123456789abcdef0123456789abcdef";
     let (status, ..) = output(compliance(&data).args(["token", "--company", "7"]).env("COMPLIANCE_JWT_SECRET", secret));
@@ -34,7 +34,7 @@ fn a_given_secret_is_not_stored() {
 }
 
 #[test]
-fn errors_are_reported_in_one_line() {
+fn failed_commands_report_status_and_cause() {
     let data = DataDir::new();
     let occupied = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = occupied.local_addr().unwrap().to_string();

@@ -1,4 +1,4 @@
-//! An import whose batch is committed, and whose response is lost.
+//! Tests an import that loses the response to a committed batch.
 
 use std::{os::unix::ffi::OsStrExt as _, path::Path};
 
@@ -11,9 +11,9 @@ use crate::{
     data::file,
 };
 
-/// An import sends its batch again, and does not take its own affiliates for duplicates.
+/// The import retries the batch, and does not report its own affiliates as duplicates.
 #[tokio::test(flavor = "multi_thread")]
-async fn repeated_batches_count_their_own_affiliates() {
+async fn retried_import_batch_reports_no_false_duplicates() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
     cluster.endpoint.create_database("given").await.unwrap();
     let folder = cluster.endpoint.socket_dir();

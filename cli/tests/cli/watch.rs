@@ -1,4 +1,4 @@
-//! Watches of changes while the service is killed and stopped.
+//! Watches changes while the test kills and stops the service.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -17,10 +17,10 @@ use crate::{
 
 const COMPANY: i64 = 7;
 const WRITERS: usize = 4;
-/// Changes that a watch sees before each kill of the service.
+/// Changes that a watch receives before each kill of the service.
 const ENOUGH: usize = 150;
 
-/// Server-sent events, until the connection ends.
+/// A stream of server-sent events.
 struct Events(BufReader<TcpStream>);
 
 impl Events {
@@ -39,14 +39,14 @@ impl Events {
         events
     }
 
-    /// The next complete line. `None` once the connection has ended.
+    /// Returns the next complete line; `None` once the connection has ended.
     fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         let read = self.0.read_line(&mut line);
         (read.is_ok() && line.ends_with('\n')).then(|| line.trim_end().to_owned())
     }
 
-    /// The ID and the changes of the next complete event.
+    /// Returns the ID and the changes of the next complete event.
     fn next(&mut self) -> Option<(i64, Vec<Value>)> {
         let (mut id, mut changes) = (None, Vec::new());
         loop {
@@ -64,7 +64,7 @@ impl Events {
     }
 }
 
-/// The changes that a client has seen.
+/// Changes that a client has received.
 #[derive(Default)]
 struct Seen {
     changes: Vec<Value>,
@@ -82,7 +82,7 @@ impl Seen {
 }
 
 #[test]
-fn a_watch_continues_after_the_service_was_killed() {
+fn watch_resumes_after_service_kill() {
     let data = migrated();
     let token = token(&data, COMPANY);
     let mut seen = Seen::default();
@@ -125,7 +125,7 @@ fn a_watch_continues_after_the_service_was_killed() {
     while seen.last < last {
         assert!(seen.next(&mut events));
     }
-    // No change is missing or arrived twice, and no uncommitted change arrived.
+    // Every committed change arrived exactly once, and no other change arrived.
     assert_eq!(seen.changes, recorded);
 }
 
@@ -133,7 +133,7 @@ fn a_watch_continues_after_the_service_was_killed() {
 fn shutdown_does_not_wait_for_watches() {
     let data = migrated();
     let token = token(&data, COMPANY);
-    // Longer than the test waits for the end.
+    // The grace period is longer than the test waits.
     let service = start(&data, &["serve", "--rest-shutdown-grace", "10m", "--grpc-shutdown-grace", "10m"]);
     let mut events: Vec<Events> = (0..20).map(|_| Events::open(service.rest, &token, 0)).collect();
     for events in &mut events {

@@ -1,4 +1,4 @@
-//! Webhooks whose core is killed while it delivers, with everything logged.
+//! Kills a service while it delivers a webhook, with verbose logging.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
 const COMPANY: i64 = 7;
 
 #[test]
-fn killed_deliveries_lose_nothing_and_log_no_secret() {
+fn killed_delivery_is_retried_and_logs_no_secret() {
     let (programs, threads) = (Programs::new(), Runtime::new().unwrap());
     let receiver = threads.block_on(WebhookReceiver::start());
     let ca = receiver.ca();
@@ -42,13 +42,13 @@ fn killed_deliveries_lose_nothing_and_log_no_secret() {
     let second = start();
     create(&second, &["C"]);
     receiver.react(Reaction::OK);
-    // After the lease of the first core has ended.
+    // End the lease of the first service.
     programs.run("update webhooks set leased_until = now()");
-    wait_until("everything is delivered", || programs.number("select position from webhooks") == 4);
+    wait_until("all changes are delivered", || programs.number("select position from webhooks") == 4);
     second.signal(Signal::SIGTERM);
     let (_, log_of_second) = second.end_with_log();
 
-    let [attempt, again, rest] = &receiver.received()[..] else { panic!("there are other messages") };
+    let [attempt, again, rest] = &receiver.received()[..] else { panic!("unexpected number of messages") };
     assert_eq!((attempt.header("webhook-id"), &attempt.body), (again.header("webhook-id"), &again.body));
     assert_eq!((again.positions(), rest.positions()), (vec![2, 3], vec![4]));
     for log in [log_of_first, log_of_second] {

@@ -1,11 +1,11 @@
-//! The database's own notes: every written value, with the time at which its statement began.
+//! Records every written value in the database, with the start time of its statement.
 
 use std::{collections::BTreeSet, time::Duration};
 
 use load_test::workload::LoadRequest;
 use sqlx::PgConnection;
 
-/// A table of the test, and triggers that note the service's writes: the key and the value, in the order of writes to each key.
+/// Creates a table, and triggers that record the key and value of each write, in order per key.
 pub(crate) const SCHEMA: &str = "
 create table witness (
     n bigint generated always as identity,
@@ -44,10 +44,10 @@ pub(crate) async fn until_quiet(connection: &mut PgConnection) {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    panic!("statements of the service do not end");
+    panic!("the service's statements do not end");
 }
 
-/// The keys and values that the triggers note of a write.
+/// Returns the keys and values that the triggers record for a write.
 pub(crate) fn written(request: &LoadRequest) -> Vec<(String, String)> {
     match request {
         LoadRequest::Update { id, notes } => vec![(format!("notes of {id}"), notes.clone())],

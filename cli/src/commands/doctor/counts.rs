@@ -1,4 +1,4 @@
-//! The stored data: counts of lists, ID sequences, and values that constraints do not allow.
+//! Checks the stored data: list counts, ID sequences, and values that violate constraints.
 
 use std::io::Write as _;
 
@@ -6,16 +6,16 @@ use core_server::doctor::{BehindSequence, Difference, ViolatingRow, check_counts
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 
-/// Maximum number of rows to name for each constraint.
+/// Maximum number of rows to name per constraint.
 const VIOLATING_ROWS: i64 = 20;
 
-/// Prints what is wrong, and repairs counts and sequences if asked to. Returns whether everything is right now.
+/// Prints problems, and repairs counts and sequences if `repair` is set. Returns whether no problem remains.
 pub(super) async fn check(connection: &mut PgConnection, repair: bool, as_json: bool) -> anyhow::Result<bool> {
     let print =
         |json: Value, text: String| writeln!(std::io::stdout(), "{}", if as_json { json.to_string() } else { text });
     let difference = |Difference { company_id, list, counts }| {
         let json = json!({ "company": company_id, "list": list, "counts": counts });
-        // A closed output does not stop the repair.
+        // Continue the repair if standard output is closed.
         let _ = print(json, format!("company {company_id}: {counts} counts of {list} differ from the records"));
     };
     let wrong = check_counts(connection, repair, difference).await?;
@@ -24,7 +24,7 @@ pub(super) async fn check(connection: &mut PgConnection, repair: bool, as_json: 
     for BehindSequence { sequence, table, last_id, greatest_id } in &behind {
         let json = json!({ "sequence": sequence, "table": table, "at": last_id, "greatest_id": greatest_id });
         let text = format!(
-            "the sequence {sequence} is at {last_id}, and {table} has the ID {greatest_id}: new records get IDs that are taken"
+            "the sequence {sequence} is at {last_id}, but {table} has the ID {greatest_id}: new records get existing IDs"
         );
         print(json, text)?;
     }

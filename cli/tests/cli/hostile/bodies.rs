@@ -1,4 +1,4 @@
-//! Bodies that are large, or that decompress to large ones: the memory of the whole process, with its own allocator.
+//! Large bodies and decompression bombs. Measures the memory of the whole process, with its own allocator.
 
 use std::{
     io::{Read as _, Write as _},
@@ -14,15 +14,15 @@ use crate::common::token;
 
 /// Maximum growth of the process, in KiB.
 const MOST: u64 = 512 << 10;
-/// Companies that send large bodies, and how many.
+/// Companies that send large bodies, and the total number of bodies.
 const COMPANIES: i64 = 12;
 const BODIES: usize = 36;
-/// Slightly less than the maximum size of a body.
+/// Slightly less than the maximum body size, in bytes.
 const LARGE: usize = 31 << 20;
-/// The headers and the body of a request.
+/// The name, the headers and the body of a request.
 type Form = (&'static str, String, Vec<u8>);
 
-/// A body that the service reads completely, and then rejects because fields are missing.
+/// Returns a body that the service reads completely, then rejects because of its content.
 fn body(bytes: usize) -> Vec<u8> {
     [&br#"{"urls":[],"x":""#[..], &vec![b'x'; bytes], b"\"}"].concat()
 }
@@ -37,7 +37,7 @@ fn with_length(name: &'static str, headers: &str, body: Vec<u8>) -> Form {
     (name, format!("{headers}Content-Length: {}\r\n", body.len()), body)
 }
 
-/// Sends a body on its own connection, and returns the status of the response.
+/// Sends a body on its own connection. Returns the status of the response.
 fn send(rest: SocketAddr, token: &str, (name, headers, body): &Form) -> u16 {
     let mut stream = TcpStream::connect(rest).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -45,7 +45,7 @@ fn send(rest: SocketAddr, token: &str, (name, headers, body): &Form) -> u16 {
         "POST /api/urls HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n{headers}\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
-    // The service need not read the rest of a rejected body.
+    // The service does not have to read the rest of a rejected body.
     let _ = stream.write_all(body);
     let mut received = Vec::new();
     let _ = stream.read_to_end(&mut received);
@@ -53,7 +53,7 @@ fn send(rest: SocketAddr, token: &str, (name, headers, body): &Form) -> u16 {
     status.unwrap_or_else(|| panic!("{name}: {:?}", String::from_utf8_lossy(&received)))
 }
 
-/// More bodies than the memory can hold, in every form.
+/// Sends more bodies than fit in memory, in every form.
 pub(super) fn large() {
     let plain = body(LARGE);
     let chunks =
@@ -64,7 +64,7 @@ pub(super) fn large() {
         ("large bodies in chunks", "Transfer-Encoding: chunked\r\n".to_owned(), chunked),
         with_length("large bodies with a length", "", plain),
     ] {
-        // A new process each time, because the allocator can keep freed memory.
+        // Start a new process each time, because the allocator can keep freed memory.
         let world = World::with_body_timeout("10m");
         let rest = world.service.rest;
         let tokens: Vec<_> = (100..100 + COMPANIES).map(|company| token(&world.data, company)).collect();
@@ -81,20 +81,20 @@ pub(super) fn large() {
                 }
             });
         });
-        assert!(refused.into_inner() > 0, "{}: there was memory for all", form.0);
-        // The service reads a body that arrives alone.
+        assert!(refused.into_inner() > 0, "{}: all bodies fit in memory", form.0);
+        // The service reads a single body completely.
         assert_eq!(send(rest, &tokens[0], &form), 422, "{}", form.0);
     }
 }
 
-/// 100 kB of gzip that decompress to 100 MiB, sent repeatedly by one company.
-pub(super) fn that_decompress_to_large_ones() {
+/// Sends 100 kB of gzip that decompress to 100 MiB, repeatedly from one company.
+pub(super) fn decompression_bombs() {
     let world = World::with_body_timeout("10m");
     let (rest, token) = (world.service.rest, world.token.as_str());
     let form = with_length("", "Content-Encoding: gzip\r\n", gzip(&body(100 << 20)));
     assert!(form.2.len() < 120_000, "{}", form.2.len());
     for connections in [4, 8] {
-        world.attack_within(MOST, &format!("{connections} bodies that stand for much"), || {
+        world.attack_within(MOST, &format!("{connections} decompression bombs"), || {
             thread::scope(|scope| {
                 for _ in 0..connections {
                     scope.spawn(|| {

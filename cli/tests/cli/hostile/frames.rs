@@ -1,4 +1,4 @@
-//! HTTP/2 frames, written byte by byte, so that a client can send frames that no library would send.
+//! Builds HTTP/2 frames by hand, because libraries refuse to send malicious frames.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -18,12 +18,12 @@ pub(crate) const CONTINUATION: u8 = 9;
 pub(crate) const END_STREAM: u8 = 1;
 pub(crate) const END_HEADERS: u8 = 4;
 
-/// The setting of the window of each stream.
+/// Setting for the initial window of each stream.
 pub(crate) const INITIAL_WINDOW_SIZE: u16 = 4;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// A frame.
+/// Builds a frame.
 pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = payload.len() as u32;
     let mut frame = length.to_be_bytes()[1..].to_vec();
@@ -33,14 +33,14 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     frame
 }
 
-/// A SETTINGS frame.
+/// Builds a SETTINGS frame.
 pub(crate) fn settings(settings: &[(u16, u32)]) -> Vec<u8> {
     let payload: Vec<u8> =
         settings.iter().flat_map(|(name, value)| [&name.to_be_bytes()[..], &value.to_be_bytes()].concat()).collect();
     frame(SETTINGS, 0, 0, &payload)
 }
 
-/// A header that enters no table (RFC 7541, 6.2.2).
+/// Builds a header field without indexing (RFC 7541, 6.2.2).
 pub(crate) fn header(name: &str, value: &str) -> Vec<u8> {
     let mut header = vec![0];
     for text in [name, value] {
@@ -61,7 +61,7 @@ pub(crate) fn header(name: &str, value: &str) -> Vec<u8> {
     header
 }
 
-/// The headers of a request.
+/// Builds the header block of a request.
 pub(crate) fn request(method: &str, path: &str, token: &str) -> Vec<u8> {
     let authorization = format!("Bearer {token}");
     [
@@ -76,7 +76,7 @@ pub(crate) fn request(method: &str, path: &str, token: &str) -> Vec<u8> {
     .concat()
 }
 
-/// A connection that has sent its preface and its settings.
+/// Opens a connection, and sends the preface and the settings.
 pub(crate) fn connect(address: SocketAddr, own_settings: &[(u16, u32)]) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(&[PREFACE, &settings(own_settings)].concat()).unwrap();
@@ -86,21 +86,21 @@ pub(crate) fn connect(address: SocketAddr, own_settings: &[(u16, u32)]) -> TcpSt
 /// How a connection ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The server closed it, perhaps after an announcement.
+    /// The server closed the connection, possibly after announcing the close.
     Closed,
-    /// It is still open.
+    /// The connection is still open.
     Open,
 }
 
-/// Reads until the server closes the connection, for at most this time.
+/// Reads until the server closes the connection or the time limit passes.
 pub(crate) fn read_to_end(stream: &mut TcpStream, limit: Duration) -> (End, Vec<u8>) {
     read_until(stream, limit, |_| false)
 }
 
-/// The interval of checks while nothing arrives.
+/// Interval between checks while no data arrives.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Reads until it has received enough, or the server closes the connection, for at most this time.
+/// Reads until `is_enough`, the server closes the connection, or the time limit passes.
 pub(crate) fn read_until(stream: &mut TcpStream, limit: Duration, is_enough: impl Fn(&[u8]) -> bool) -> (End, Vec<u8>) {
     let (started, mut received, mut buffer) = (std::time::Instant::now(), Vec::new(), vec![0; 1 << 16]);
     while let Some(left) = limit.checked_sub(started.elapsed()).filter(|left| !left.is_zero()) {
@@ -118,7 +118,7 @@ pub(crate) fn read_until(stream: &mut TcpStream, limit: Duration, is_enough: imp
     (End::Open, received)
 }
 
-/// The kinds of the received frames.
+/// Returns the types of the received frames.
 pub(crate) fn kinds(mut received: &[u8]) -> Vec<u8> {
     let mut kinds = Vec::new();
     while let [a, b, c, kind, ..] = received {

@@ -1,4 +1,4 @@
-//! HTTP/1.1: slow heads, slow bodies, clients that do not read, and endless heads.
+//! HTTP/1.1 attacks: slow heads, slow bodies, stalled readers and endless heads.
 
 use std::{
     io::Write as _,
@@ -16,9 +16,9 @@ use super::{
     world::{PATIENCE, World},
 };
 
-/// Connections of each attack.
+/// Connections per attack.
 const CONNECTIONS: usize = 50;
-/// The pause between two bytes of a slow client.
+/// Pause between two bytes from a slow client.
 const PAUSE: Duration = Duration::from_millis(100);
 
 fn open(address: SocketAddr, first: &[u8]) -> Vec<TcpStream> {
@@ -30,7 +30,7 @@ fn open(address: SocketAddr, first: &[u8]) -> Vec<TcpStream> {
     (0..CONNECTIONS).map(connect).collect()
 }
 
-/// Sends a byte on each connection from time to time, until all are closed. Returns the received data of each.
+/// Sends a byte on each connection at intervals, until all connections are closed. Returns the data received on each.
 fn send_slowly(mut streams: Vec<TcpStream>, byte: u8) -> Vec<Vec<u8>> {
     let (started, mut all) = (Instant::now(), Vec::new());
     while !streams.is_empty() {
@@ -50,7 +50,7 @@ fn send_slowly(mut streams: Vec<TcpStream>, byte: u8) -> Vec<Vec<u8>> {
     all
 }
 
-/// The connections of a port that neither side has closed.
+/// Returns the number of established connections of a port.
 fn established(address: SocketAddr) -> usize {
     let (port, established) = (format!(":{:04X}", address.port()), "01");
     let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
@@ -58,7 +58,7 @@ fn established(address: SocketAddr) -> usize {
     fields.filter(|fields| fields[1].ends_with(&port) && fields[3] == established).count()
 }
 
-/// A client that does not read, and whose system buffers little for it.
+/// Connects a client with a small receive buffer that never reads.
 fn without_reader(address: SocketAddr, request: &[u8]) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
@@ -88,27 +88,27 @@ pub(super) fn attack_all(world: &World) {
             assert!(received.starts_with(b"HTTP/1.1 504 "), "{:?}", String::from_utf8_lossy(&received));
         }
     });
-    world.attack("heads without an end", || {
+    world.attack("endless heads", || {
         for mut stream in open(rest, b"GET /livez HTTP/1.1\r\nHost: x\r\n").into_iter().take(10) {
             let line = format!("X: {}\r\n", "x".repeat(8000));
             let sent = (0..1000).take_while(|_| stream.write_all(line.as_bytes()).is_ok()).count();
-            assert!(sent < 1000, "8 MB of headers were taken");
+            assert!(sent < 1000, "the service accepted 8 MB of headers");
         }
     });
-    world.attack("readers that do not read", || {
+    world.attack("stalled readers", || {
         let request = format!("GET /api/affiliates HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
         let mut streams: Vec<_> = (0..8).map(|_| without_reader(rest, request.as_bytes())).collect();
-        // Other clients have one connection at a time. The system's list changes while it is read in parts, so one reading can miss
-        // connections.
-        wait_until("all readers are cut off", || (0..3).all(|_| established(rest) <= 1));
-        // The part of the list in the system's buffers does not have the end of a list.
+        // Other clients use one connection at a time. The system's list changes while the test reads it in parts, so a
+        // single read can miss connections.
+        wait_until("all stalled readers are cut off", || (0..3).all(|_| established(rest) <= 1));
+        // The part of the list in the system's buffers is incomplete.
         for stream in &mut streams {
             let (ended, received) = read_to_end(stream, PATIENCE);
             assert_eq!(ended, End::Closed);
             let end = String::from_utf8_lossy(&received[received.len().saturating_sub(200)..]);
             assert!(
                 !received.ends_with(b"0\r\n\r\n"),
-                "a list was sent although nobody read it in time: {} bytes that end with {end}",
+                "the service sent a whole list to a stalled reader: {} bytes, ending in {end}",
                 received.len()
             );
         }

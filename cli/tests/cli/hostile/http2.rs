@@ -1,4 +1,4 @@
-//! HTTP/2, on both ports: floods of frames, resets and headers, and windows of one byte.
+//! HTTP/2 attacks on both ports: floods of frames, resets and headers, and one-byte windows.
 
 use std::{
     io::Write as _,
@@ -15,11 +15,10 @@ use super::{
     world::{PATIENCE, TIME, World},
 };
 
-/// Connections of each attack.
+/// Connections per attack.
 const CONNECTIONS: usize = 10;
 
-/// Sends a piece repeatedly while it reads the responses. Returns how often the server accepted it, and whether the server closed the
-/// connection.
+/// Sends pieces repeatedly while reading the responses. Returns how many pieces the server accepted, and whether it closed the connection.
 fn flood(stream: &TcpStream, times: usize, mut piece: impl FnMut(usize) -> Vec<u8> + Send) -> (usize, End) {
     let (mut writer, mut reader) = (stream.try_clone().unwrap(), stream.try_clone().unwrap());
     writer.set_write_timeout(Some(PATIENCE)).unwrap();
@@ -35,28 +34,28 @@ fn headers(stream: usize, flags: u8, block: &[u8]) -> Vec<u8> {
     frame(HEADERS, flags, stream as u32 * 2 + 1, block)
 }
 
-/// Every attack on a port. A method and a path return the long list of the attacking company.
+/// Runs every attack on a port. The method and path request the attacking company's long list.
 pub(super) fn attack_all(world: &World, address: SocketAddr, (method, list): (&str, &str)) {
     let token = &world.token;
     let get = request(method, list, "none");
-    world.attack("a preface and nothing else", || {
+    world.attack("preface only", || {
         let streams: Vec<_> = (0..CONNECTIONS).map(|_| connect(address, &[])).collect();
         for mut stream in streams {
             let (end, received) = read_to_end(&mut stream, PATIENCE);
             assert_eq!((end, kinds(&received).contains(&GOAWAY)), (End::Closed, true));
         }
     });
-    world.attack("headers that never end", || {
+    world.attack("endless headers", || {
         for _ in 0..CONNECTIONS {
             let mut stream = connect(address, &[]);
             stream.write_all(&headers(0, END_STREAM, &get)).unwrap();
             let block = header("x", &"x".repeat(8000));
             let (sent, end) = flood(&stream, 10_000, |_| frame(CONTINUATION, 0, 1, &block));
-            assert!(sent < 10_000, "80 MB of headers were taken");
+            assert!(sent < 10_000, "the service accepted 80 MB of headers");
             assert_eq!(end, End::Closed);
         }
     });
-    world.attack("empty pieces of headers", || {
+    world.attack("empty CONTINUATION frames", || {
         let mut stream = connect(address, &[]);
         stream.write_all(&headers(0, END_STREAM, &get)).unwrap();
         let piece = frame(CONTINUATION, 0, 1, b"").repeat(1000);
@@ -71,20 +70,20 @@ pub(super) fn attack_all(world: &World, address: SocketAddr, (method, list): (&s
             [headers(number, END_HEADERS | END_STREAM, &get), reset].concat()
         });
     });
-    world.attack("settings", || {
+    world.attack("settings flood", || {
         let stream = connect(address, &[]);
         let piece = settings(&[(0xfff0, 1); 500]);
         flood(&stream, 5000, |_| piece.clone());
     });
-    world.attack("pings that nobody reads", || {
+    world.attack("unread pings", || {
         let mut stream = connect(address, &[]);
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
         let piece = frame(PING, 0, 0, b"pingpong").repeat(1000);
-        // The responses fill the system's buffers, and then the service stops reading.
+        // The responses fill the system's buffers, so the service stops reading.
         let sent = (0..10_000).take_while(|_| stream.write_all(&piece).is_ok()).count();
-        assert!(sent < 10_000, "10,000,000 pings were taken");
+        assert!(sent < 10_000, "the service accepted 10,000,000 pings");
     });
-    world.attack("windows of one byte", || {
+    world.attack("one-byte windows", || {
         let get = request(method, list, token);
         let mut streams: Vec<_> = (0..CONNECTIONS).map(|_| connect(address, &[(INITIAL_WINDOW_SIZE, 0)])).collect();
         for stream in &mut streams {
@@ -108,7 +107,7 @@ pub(super) fn attack_all(world: &World, address: SocketAddr, (method, list): (&s
             }
         }
     });
-    world.attack("streams without an end", || {
+    world.attack("endless streams", || {
         let mut stream = connect(address, &[]);
         let open = request("POST", list, token);
         for number in 0..3000 {
@@ -121,6 +120,6 @@ pub(super) fn attack_all(world: &World, address: SocketAddr, (method, list): (&s
         let (_, received) = read_until(&mut stream, PATIENCE, |received| {
             opened.elapsed() > TIME && kinds(received).iter().any(is_refused)
         });
-        assert!(kinds(&received).iter().any(is_refused), "3,000 streams are open at once");
+        assert!(kinds(&received).iter().any(is_refused), "the service keeps 3,000 streams open");
     });
 }

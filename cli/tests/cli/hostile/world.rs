@@ -1,4 +1,4 @@
-//! A service with short timeouts, a client that uses it as intended, and the resources of its process.
+//! Runs a service with short timeouts and well-behaved clients, and measures its process.
 
 use std::{
     fs,
@@ -19,29 +19,29 @@ use crate::{
     durability::Connection,
 };
 
-/// Timeout of a head, a body and a stalled reader.
+/// Timeout for heads, bodies and stalled readers.
 pub(crate) const TIME: Duration = Duration::from_secs(1);
-/// Maximum wait, after which the test fails. On a busy machine, everything takes many times as long.
+/// Maximum wait before the test fails. A busy machine can be many times slower.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
-/// Calls of others before an attack, with which calls during the attack are compared.
+/// Calls of other clients before an attack, for comparison.
 const CALLS_BEFORE: usize = 400;
-/// Minimum number of calls of others during an attack. Short attacks are repeated, so that there is a p99.
+/// Minimum calls of other clients during an attack. The test repeats short attacks to get enough calls for a p99.
 const CALLS_DURING: usize = 400;
-/// The pause between two calls of others.
+/// Pause between two calls of other clients.
 const PAUSE: Duration = Duration::from_millis(2);
 /// Maximum memory of the service during an attack, in KiB.
 const MEMORY: u64 = 160 << 10;
-/// Memory that the allocator keeps for a thread, in KiB: a huge page. On a busy machine, computations take longer, so more threads compute
-/// at the same time.
+/// Memory that the allocator keeps per thread, in KiB: a huge page. On a busy machine, computations take longer, so more
+/// threads compute at the same time.
 const THREAD: u64 = 2 << 10;
-/// Number of affiliates: their list is longer than the system's buffers.
+/// Number of affiliates. Their list is longer than the system's buffers.
 const AFFILIATES: usize = 6000;
 
 /// A running service.
 pub(crate) struct World {
     pub(crate) service: Service,
     pub(crate) data: DataDir,
-    /// A token of the company that attacks. It has a long list.
+    /// Token of the attacking company, which has a long list.
     pub(crate) token: String,
     bystander: String,
 }
@@ -70,13 +70,13 @@ impl World {
         Self { service, data, token, bystander }
     }
 
-    /// Both ports.
+    /// Returns the addresses of both ports.
     pub(crate) fn ports(&self) -> [SocketAddr; 2] {
         [self.service.rest, self.service.grpc]
     }
 
-    /// Repeats an attack until others have made enough calls. All these calls succeed, and the memory of the process stays within its
-    /// limit. Half of them take less than a quarter of an attacker's time, or less than ten times as long as before.
+    /// Repeats an attack until other clients have made enough calls. Checks that all these calls succeed, and that memory use stays within the limit.
+    /// The median call takes less than a quarter of the attackers' timeout, or less than ten times as long as before.
     pub(crate) fn attack(&self, name: &str, attack: impl Fn() + Sync) {
         self.attack_within(MEMORY, name, attack);
     }
@@ -91,12 +91,12 @@ impl World {
         thread::scope(|scope| {
             let rest = scope.spawn(move || use_rest(rest, token, progress));
             let grpc = scope.spawn(move || use_grpc(grpc, token, progress));
-            wait_until("others are served", || progress.has(CALLS_BEFORE));
+            wait_until("other clients are served", || progress.has(CALLS_BEFORE));
             let (end, before_attack) = (End(progress), progress.calls.load(Ordering::Relaxed));
             progress.is_attacked.store(true, Ordering::Relaxed);
             let attack = &attack;
             let attacker = scope.spawn(move || {
-                // Beside other programs, an attack with the lowest priority would hardly run.
+                // Next to other programs, an attack with the lowest priority would hardly run.
                 if std::env::var_os("COMPLIANCE_TEST_PROGRAM").is_some() {
                     priority::last();
                 }
@@ -123,18 +123,18 @@ impl World {
             let growth = self.status("VmHWM").saturating_sub(memory);
             let more_threads = most_threads - threads;
             println!(
-                "{name}: {} calls of others, p99 {during:.1?} ({before:.1?} before), the slowest {slowest:.1?}; {growth} KiB, \
-                 {more_threads} threads more",
+                "{name}: {} other calls, p99 {during:.1?} ({before:.1?} before), slowest {slowest:.1?}; {growth} KiB, \
+                 {more_threads} more threads",
                 latencies.during.len()
             );
-            // Clients that wait for the attackers wait for about the attackers' time.
+            // Clients that wait for the attackers wait about as long as the attackers' timeout.
             let most_time = (usual * 10).max(TIME / 4);
-            assert!(median < most_time, "{name}: half of the calls of others take {median:?}, {usual:?} before");
-            assert!(growth < most + more_threads * THREAD, "{name}: {growth} KiB, {more_threads} threads more");
+            assert!(median < most_time, "{name}: the median of other calls is {median:?}, {usual:?} before");
+            assert!(growth < most + more_threads * THREAD, "{name}: {growth} KiB with {more_threads} more threads");
         });
     }
 
-    /// A number that the system reports about the process.
+    /// Returns a number from the process's `/proc` status.
     fn status(&self, what: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.service.pid())).unwrap();
         let line = status.lines().find(|line| line.starts_with(what)).unwrap();
@@ -142,7 +142,7 @@ impl World {
     }
 }
 
-/// Creates the long list over gRPC, because on a busy machine a body can take longer than the timeout here.
+/// Creates the long list over gRPC, because a REST body can exceed the short timeout on a busy machine.
 fn add_affiliates(address: SocketAddr, token: &str) {
     let runtime = runtime();
     let affiliate = |number: usize| AffiliateInput {
@@ -160,7 +160,7 @@ fn add_affiliates(address: SocketAddr, token: &str) {
     assert!(created.iter().all(|result| result.code() == ResultCode::Saved));
 }
 
-/// The progress of the calls of others.
+/// Progress of the other clients.
 #[derive(Default)]
 struct Progress {
     calls: AtomicUsize,
@@ -169,13 +169,13 @@ struct Progress {
 }
 
 impl Progress {
-    /// Whether others have made this number of calls, or have stopped because a call has failed.
+    /// Returns whether the other clients have made this number of calls, or stopped because a call failed.
     fn has(&self, calls: usize) -> bool {
         self.calls.load(Ordering::Relaxed) >= calls || self.is_over.load(Ordering::Relaxed)
     }
 }
 
-/// The durations of the calls of others.
+/// Call durations of the other clients.
 #[derive(Default)]
 struct Latencies {
     before: Vec<Duration>,
@@ -189,14 +189,14 @@ impl Latencies {
     }
 }
 
-/// The time within which this percentage of calls got a response.
+/// Returns the time within which this percentage of calls got a response.
 fn percentile(latencies: &mut [Duration], percent: usize) -> Duration {
     latencies.sort_unstable();
     let index = (latencies.len() * percent).div_ceil(100).saturating_sub(1);
     latencies.get(index).copied().unwrap_or_default()
 }
 
-/// Ends the calls of others, whether the attack or a call succeeds or fails.
+/// Stops the other clients when dropped, even if the attack or a call fails.
 struct End<'a>(&'a Progress);
 
 impl Drop for End<'_> {
@@ -205,7 +205,7 @@ impl Drop for End<'_> {
     }
 }
 
-/// Makes REST requests, each on its own connection.
+/// Makes REST requests, each on a new connection.
 fn use_rest(address: SocketAddr, token: &str, progress: &Progress) -> Latencies {
     repeat(progress, || {
         let answer = Connection::new(address).unwrap().request("GET", "/api/urls/1", token, "").unwrap();
@@ -238,7 +238,7 @@ fn repeat(progress: &Progress, mut call: impl FnMut()) -> Latencies {
         let of_phase = if is_attacked { &mut latencies.during } else { &mut latencies.before };
         of_phase.push(started.elapsed());
         progress.calls.fetch_add(1, Ordering::Relaxed);
-        // Other clients that call without a pause would themselves be the load.
+        // Without a pause, the other clients would themselves be the load.
         thread::sleep(PAUSE);
     }
     latencies

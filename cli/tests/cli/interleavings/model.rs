@@ -1,4 +1,4 @@
-//! The model: which values must be, and must not be, in the database's notes.
+//! The model: which values the witness table must and must not contain.
 
 use std::{
     sync::Mutex,
@@ -11,19 +11,19 @@ use tokio::time::sleep;
 use super::plan::Plan;
 use crate::witness::until_quiet;
 
-/// The facts about the interleavings.
+/// Tables with the recorded facts about interleavings.
 pub(super) const SCHEMA: &str = "
 create table interleavings (company_id bigint primary key, plan text not null, ended timestamptz);
 create table acknowledged (company_id bigint not null, key text not null, value text not null);
 create table finals (company_id bigint not null, id bigint not null, notes text not null);";
 
-/// The maximum delay, in seconds, until the server begins a statement that the service had sent before it recorded the end of the call. It
-/// is added to the measured delay of this run.
+/// Allowed delay, in seconds, between the log line about the end of a call and the start of its last statement. The test adds
+/// the measured delay of the run.
 const SENT: f64 = 0.1;
-/// The pause between two statements whose start is measured.
+/// Pause between two measured statements.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Measures how late statements begin, in seconds, until it is dropped. On a busy machine, all statements begin late.
+/// Measures how late statements begin, in seconds, until dropped. On a busy machine, all statements begin late.
 pub(super) async fn measure_lateness(connection: &mut PgConnection, latest: &Mutex<f64>) {
     loop {
         let start = SystemTime::now();
@@ -61,7 +61,7 @@ pub(super) async fn keep(
     Ok(())
 }
 
-/// All violations of the model, in all interleavings.
+/// Selects all violations of the model.
 const VIOLATIONS: &str = "
 select 'began ' || round(extract(epoch from w.began - i.ended) * 1000) || ' ms after its caller had left: ' || min(w.key || ' ' || w.value)
     || ' (' || count(*) || ' rows): ' || i.plan
@@ -79,17 +79,17 @@ select 'acknowledged once, and written ' || count(w.n) || ' times: ' || a.key ||
 from acknowledged a left join witness w using (company_id, key, value) left join interleavings i using (company_id)
 group by a.company_id, a.key, a.value having count(w.n) <> 1";
 
-/// The violations of the model, after the last statement of the service has ended. `late` is how late statements began.
+/// Waits for the service's last statement, and returns the violations of the model. `late` is how late statements began.
 pub(super) async fn violations(connection: &mut PgConnection, late: f64) -> Vec<String> {
     until_quiet(connection).await;
     sqlx::query_scalar(VIOLATIONS).bind(SENT + late).fetch_all(connection).await.unwrap()
 }
 
-/// Companies whose records end with OLD, because its statement was in flight when the caller left, and ran after NEW.
+/// Counts companies whose records end with OLD, because its in-flight statement ran after NEW.
 const IN_FLIGHT: &str = "
 select count(distinct a.company_id) from finals f join affiliates a using (company_id, id) where a.notes is distinct from f.notes";
 
-/// The number of interleavings that ended with OLD because its statement was in flight. Call it after [`violations`].
+/// Returns the number of interleavings that ended with OLD. Call this function after [`violations`].
 pub(super) async fn in_flight(connection: &mut PgConnection) -> i64 {
     sqlx::query_scalar(IN_FLIGHT).fetch_one(connection).await.unwrap()
 }

@@ -1,15 +1,15 @@
-//! What an interleaving does, chosen at random.
+//! Random plans of interleavings.
 
 use load_test::workload::{LoadRequest, Rng, affiliate};
 
 use crate::calls::Via;
 
-/// The write of OLD: on both sides of each threshold.
+/// Kind of OLD. The kinds cover both sides of each threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     UpdateOne,
     UpdateMany,
-    /// Two changes of one affiliate, which are applied in order in a transaction.
+    /// Two changes of one affiliate, applied in order in a transaction.
     UpdateInOrder,
     CreateOne,
     CreateFew,
@@ -20,18 +20,18 @@ pub(super) enum Kind {
     AddMany,
 }
 
-/// The reason why OLD waits.
+/// Why OLD waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Batches of its company. One of them waits for rows of an open transaction.
+    /// Batches of its company, one of which waits for rows of an open transaction.
     Batches,
-    /// Long batches of its company that wait for nothing.
+    /// Long batches of its company, which do not wait.
     LongBatches,
     /// Rows, names or URLs of an open transaction.
     Rows,
     /// An advisory lock: for the counts, or for updates in order.
     Advisory,
-    /// The permits of writes that wait for locks, which other companies hold.
+    /// Permits held by other companies' writes, which wait for locks.
     Permits,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Leave {
     Reset,
     /// Cancels its call (gRPC).
     Cancel,
-    /// Gets `DEADLINE_EXCEEDED` (gRPC), after this number of milliseconds.
+    /// Gets `DEADLINE_EXCEEDED` (gRPC) after this number of milliseconds.
     Deadline(u64),
     /// Gets 504 (REST).
     Timeout,
@@ -68,13 +68,13 @@ pub(super) struct Plan {
     pub(super) kind: Kind,
     pub(super) wait: Wait,
     pub(super) leave: Leave,
-    /// The side of OLD; NEW goes to the other one.
+    /// Side of OLD. NEW goes to the other side.
     pub(super) side: usize,
-    /// Whether NEW creates a name or URL that is also in OLD.
+    /// Whether NEW creates a name or URL from OLD.
     pub(super) shared: bool,
     /// Whether NEW is sent over gRPC.
     pub(super) grpc: bool,
-    /// Items of a long request for URLs, or none.
+    /// Number of items in a long request for URLs.
     urls: usize,
     /// Pauses, in milliseconds.
     pub(super) pauses: [u64; 3],
@@ -128,17 +128,17 @@ impl Plan {
         }
     }
 
-    /// The ID of an affiliate of the company.
+    /// Returns the ID of an affiliate of the company.
     pub(super) fn id(&self, index: i64) -> i64 {
         self.company * 100 + index
     }
 
-    /// A name or URL that an open transaction takes, and a batch of the company wants.
+    /// Returns a name or URL that an open transaction takes and a batch of the company needs.
     pub(super) fn blocker(&self, index: usize) -> String {
         self.key("blocker", index)
     }
 
-    /// The name or URL that is the item of a request with this index.
+    /// Returns the name or URL of a request's item.
     pub(super) fn key(&self, who: &str, index: usize) -> String {
         if self.kind.is_url() {
             format!("https://{who}-{}.example/{index}", self.number)
@@ -147,7 +147,7 @@ impl Plan {
         }
     }
 
-    /// The request of OLD, or a similar request of another caller for other affiliates.
+    /// Returns OLD, or a similar request of another caller for other affiliates.
     pub(super) fn like_old(&self, who: &str, first: i64) -> LoadRequest {
         let (id, notes) = (|index| self.id(first + index), format!("{who}-{}", self.number));
         match self.kind {
@@ -161,7 +161,7 @@ impl Plan {
         }
     }
 
-    /// A write of the same records as OLD.
+    /// Returns NEW, which writes the same records as OLD.
     pub(super) fn new_write(&self) -> LoadRequest {
         let (id, notes) = (self.id(0), format!("new-{}", self.number));
         match self.kind {
@@ -172,7 +172,7 @@ impl Plan {
         }
     }
 
-    /// A batch of the company that OLD waits for.
+    /// Returns a batch of the company that OLD waits for.
     pub(super) fn own_batch(&self, index: usize) -> LoadRequest {
         let who = format!("own{index}");
         let first = 10 + 5 * index as i64;
@@ -207,7 +207,7 @@ impl Plan {
         if count == 1 { LoadRequest::Create(Box::new(inputs.remove(0))) } else { LoadRequest::BatchCreate(inputs) }
     }
 
-    /// Whether NEW must wait like OLD.
+    /// Returns whether NEW waits for the same lock as OLD.
     pub(super) fn blocks_new(&self) -> bool {
         match self.wait {
             Wait::Rows => self.kind.is_update() || self.shared,

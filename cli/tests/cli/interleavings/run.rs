@@ -1,4 +1,4 @@
-//! One interleaving.
+//! Runs one interleaving.
 
 use std::time::Duration;
 
@@ -20,21 +20,21 @@ use crate::{
 
 /// Maximum wait on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// Companies that hold permits.
+/// Number of companies that hold permits.
 const OTHERS: i64 = 6;
 
 /// How an interleaving ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// The caller of OLD left, and NEW was acknowledged.
+    /// The caller of OLD left, and the service acknowledged NEW.
     Left,
-    /// OLD was acknowledged before its caller left.
+    /// The service acknowledged OLD before its caller left.
     Acknowledged,
     /// The service never received OLD.
     NotReceived,
     /// The service noticed the end of the call only after NEW.
     NoticedLate,
-    /// NEW was rejected, for example because OLD was written before its caller left.
+    /// The service rejected NEW, for example because it had written OLD before the caller left.
     NewRefused,
 }
 
@@ -54,7 +54,7 @@ type Writing = (i64, LoadRequest, JoinHandle<anyhow::Result<()>>);
 
 pub(super) async fn run(world: &World, connection: &mut PgConnection, plan: &Plan) -> anyhow::Result<Ended> {
     let ended = tokio::time::timeout(PATIENCE, interleave(world, connection, plan)).await;
-    ended.context("it does not end")?
+    ended.context("the interleaving does not end")?
 }
 
 async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -> anyhow::Result<Ended> {
@@ -62,7 +62,7 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
     let mut acknowledged = Vec::new();
     lock(connection, plan).await?;
 
-    // The reason why OLD waits.
+    // Create the reason why OLD waits.
     let mut own = Vec::new();
     match plan.wait {
         Wait::Batches | Wait::LongBatches => {
@@ -95,13 +95,13 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
     }
     pause(5 + plan.pauses[0]).await;
     if plan.wait == Wait::Permits {
-        // From here on, OLD waits for nothing else.
+        // From now on, OLD waits only for a permit.
         sqlx::raw_sql("rollback to row").execute(&mut *connection).await?;
     }
     if !matches!(plan.leave, Leave::Deadline(_) | Leave::Timeout) {
         calling.abort();
     }
-    let answered = (&mut calling).await.unwrap_or_else(|_| bail!("it has left")).is_ok();
+    let answered = (&mut calling).await.unwrap_or_else(|_| bail!("the caller left")).is_ok();
     let ended = if answered { None } else { world.ended(&id).await };
     let mut result = if answered { Ended::Acknowledged } else { Ended::Left };
     if answered {
@@ -110,12 +110,12 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
         result = Ended::NotReceived;
     }
 
-    // The service cancels a statement that had begun. Until then, it could still be applied, before or after NEW.
+    // The service cancels a running statement of OLD. Until then, the statement could take effect before or after NEW.
     while matches!(plan.wait, Wait::Rows | Wait::Advisory) && is_blocked(connection, plan).await? {
         pause(5).await;
     }
 
-    // The competing write.
+    // Send the competing write.
     let new = plan.new_write();
     let other = &world.sides[1 - plan.side];
     let mut rival = start(world, 1 - plan.side, plan.grpc, plan.company, new.clone());
@@ -130,9 +130,9 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
             acknowledged.extend(noted(plan.company, &new));
             if let LoadRequest::Update { notes, .. } | LoadRequest::BatchUpdate { notes, .. } = &new {
                 let read = calls::notes(other, &token, plan.id(0)).await?;
-                // OLD may have been in flight. The model allows this.
+                // OLD may have been in flight, as the model allows.
                 let old = format!("old-{}", plan.number);
-                ensure!(read == *notes || read == old, "{notes} is acknowledged, and {read} is read");
+                ensure!(read == *notes || read == old, "acknowledged {notes}, but read {read}");
                 let ids: &[i64] = if let LoadRequest::BatchUpdate { ids, .. } = &new { ids } else { &[plan.id(0)] };
                 finals.extend(ids.iter().map(|id| (*id, notes.clone())));
             }
@@ -140,7 +140,7 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
         Err(_) => result = Ended::NewRefused,
     }
 
-    // The wait ends.
+    // End the wait.
     pause(plan.pauses[2]).await;
     sqlx::raw_sql("rollback").execute(&mut *connection).await?;
     // This write follows OLD in the queue.
@@ -150,7 +150,7 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
             acknowledged.extend(noted(company, &request));
         }
     }
-    // On a busy machine, a core may notice it only after NEW. OLD can then follow NEW.
+    // On a busy machine, a core may notice the disconnect only after NEW. OLD can then follow NEW.
     let in_core = if answered { None } else { world.ended_in_core(&id) };
     if in_core.is_some() && in_core != ended {
         finals.clear();
@@ -170,13 +170,13 @@ async fn pause(ms: u64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
 }
 
-/// The companies whose writes hold the permits.
+/// Returns the companies whose writes hold the permits.
 fn others(plan: &Plan) -> impl Iterator<Item = i64> {
     let first = 100_000_000 + plan.number as i64 * OTHERS;
     first..first + OTHERS
 }
 
-/// Makes the records of an interleaving, and takes the locks in a transaction that stays open.
+/// Creates the records of an interleaving, and takes the locks in a transaction that stays open.
 async fn lock(connection: &mut PgConnection, plan: &Plan) -> Result<(), sqlx::Error> {
     let company = plan.company;
     let records = |companies: &[i64], last: i64| {
@@ -215,19 +215,19 @@ async fn lock(connection: &mut PgConnection, plan: &Plan) -> Result<(), sqlx::Er
                 + &own()
         }
     };
-    // Statements that are sent together with `begin` would be part of the transaction.
+    // Statements sent together with `begin` would be part of the transaction.
     for statements in [statements, format!("begin; {locks}")] {
         sqlx::raw_sql(AssertSqlSafe(statements)).execute(&mut *connection).await?;
     }
     Ok(())
 }
 
-/// The number of the advisory lock for the counts of URLs, or for updates in order.
+/// Returns the number of the advisory lock for URL counts, or for updates in order.
 fn advisory(plan: &Plan) -> i64 {
     plan.company << 2 | if plan.kind.is_url() { 1 } else { 3 }
 }
 
-/// Waits until a statement waits for the transaction's locks, but not for long: it may wait for a permit first.
+/// Waits briefly until a statement waits for the transaction's locks. The statement may first wait for a permit.
 async fn blocked(connection: &mut PgConnection, plan: &Plan) -> Result<(), sqlx::Error> {
     for _ in 0..40 {
         if is_blocked(connection, plan).await? {
@@ -238,7 +238,7 @@ async fn blocked(connection: &mut PgConnection, plan: &Plan) -> Result<(), sqlx:
     Ok(())
 }
 
-/// Whether a statement waits for the transaction's locks.
+/// Returns whether a statement waits for the transaction's locks.
 async fn is_blocked(connection: &mut PgConnection, plan: &Plan) -> Result<bool, sqlx::Error> {
     let waiting = "select exists (
         select from pg_locks where not granted
@@ -248,7 +248,7 @@ async fn is_blocked(connection: &mut PgConnection, plan: &Plan) -> Result<bool, 
     sqlx::query_scalar(waiting).bind(advisory(plan)).fetch_one(connection).await
 }
 
-/// The notes about an acknowledged write.
+/// Returns the company, key and value of each item of an acknowledged write.
 fn noted(company: i64, request: &LoadRequest) -> impl Iterator<Item = (i64, String, String)> {
     written(request).into_iter().map(move |(key, value)| (company, key, value))
 }

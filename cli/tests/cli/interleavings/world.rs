@@ -1,4 +1,4 @@
-//! The processes over one database, and the records of disconnected callers in their access logs.
+//! Runs the processes on one database, and reads the ends of requests from their access logs.
 
 use std::{
     collections::HashMap,
@@ -22,26 +22,25 @@ use crate::{
     witness,
 };
 
-/// The request IDs in the logs begin with this prefix.
+/// Prefix of the request IDs in the logs.
 pub(super) const OLD: &str = "old-";
-/// The timeout of requests to the addresses that report 504.
+/// Request timeout of the services that report 504.
 const IMPATIENCE: &str = "300ms";
-/// Maximum wait for the log of a core, after its gateway has recorded the end of a request. If the gateway had not sent the request yet, it
-/// is not in the core's log.
+/// Maximum wait for a core's log line after its gateway logged the end of a request. If the gateway never sent the request, the core does not log it.
 const NOT_SENT: Duration = Duration::from_secs(3);
 
 pub(super) struct World {
-    /// The whole service in a process, and a gateway with a core.
+    /// A single process, and a gateway with a core.
     pub(super) sides: [Side; 2],
-    /// The same with a short timeout of REST requests.
+    /// The same sides with a short timeout for REST requests.
     pub(super) impatient: [Side; 2],
     left: Arc<Left>,
-    /// The processes end before their database.
+    /// Dropped before `programs`, so the processes end before their database.
     _services: Mutex<Vec<Service>>,
     programs: Programs,
 }
 
-/// The ends of requests in the logs, by request ID.
+/// Ends of requests in the logs, by request ID.
 #[derive(Default)]
 struct Left {
     ends: Mutex<HashMap<String, End>>,
@@ -64,7 +63,7 @@ impl World {
         let left = Arc::new(Left::default());
         let mut services = Vec::new();
         let mut start = |mut command: Command, is_gateway| {
-            // The access log has a line for every request.
+            // At this level, the access log has a line for every request.
             let mut service = Service::start_as(command.env("COMPLIANCE_LOG", "info"));
             follow(service.take_log(), is_gateway, Arc::clone(&left));
             let addresses = (service.rest, service.grpc);
@@ -82,14 +81,14 @@ impl World {
         Self { sides: patient, impatient, left, _services: Mutex::new(services), programs }
     }
 
-    /// A connection of a superuser, for which no trigger fires.
+    /// Opens a superuser connection on which no trigger fires.
     pub(super) async fn connect(&self) -> PgConnection {
         let mut connection = PgConnection::connect(&self.programs.admin_database()).await.unwrap();
         sqlx::raw_sql("set session_replication_role = replica").execute(&mut connection).await.unwrap();
         connection
     }
 
-    /// When the service recorded the end of a request, in seconds since 1970. `None` if it never received it.
+    /// Returns the Unix time at which the service logged the end of a request; `None` if the service never received it.
     pub(super) async fn ended(&self, id: &str) -> Option<f64> {
         let deadline = tokio::time::Instant::now() + Duration::from_secs(5);
         loop {
@@ -106,15 +105,15 @@ impl World {
         }
     }
 
-    /// When a core recorded the end of a request, if it has.
+    /// Returns the Unix time at which a core logged the end of a request; `None` without a log line.
     pub(super) fn ended_in_core(&self, id: &str) -> Option<f64> {
         let end = self.left.ends.lock().unwrap().get(id).copied().unwrap_or_default();
         end.in_core.map(|at| at.duration_since(UNIX_EPOCH).unwrap().as_secs_f64())
     }
 
-    /// The counts of lists equal the counted records.
+    /// Checks that list counts match the records.
     pub(super) fn check_counts(&self) {
-        // Competing writes choose their IDs without the sequence.
+        // The test inserts records with explicit IDs, so move the sequences past them.
         self.programs.run(
             "select advance_ids(name) from unnest(array['affiliates', 'compliance_urls', 'compliance_cases']) name",
         );
@@ -123,7 +122,7 @@ impl World {
     }
 }
 
-/// Reads a log to its end.
+/// Reads a log to its end on a separate thread.
 fn follow(log: impl Iterator<Item = String> + Send + 'static, is_gateway: bool, left: Arc<Left>) {
     thread::spawn(move || {
         for line in log.filter(|line| line.contains(OLD)) {

@@ -1,4 +1,4 @@
-//! The service's private database on a full file system.
+//! Tests the service's private database on a full file system.
 
 use std::{
     fs::{self, File},
@@ -9,7 +9,7 @@ use std::{
 
 use crate::common::{DataDir, Service, compliance, output, token, wait_until};
 
-/// A file system in memory, until this is dropped.
+/// An in-memory file system, unmounted when dropped.
 struct Mounted(PathBuf);
 
 impl Mounted {
@@ -17,7 +17,7 @@ impl Mounted {
         fs::create_dir_all(&folder).unwrap();
         let status =
             Command::new("mount").args(["-t", "tmpfs", "-o", "size=256m,mode=755", "tmpfs"]).arg(&folder).status();
-        assert!(status.unwrap().success(), "a file system cannot be mounted");
+        assert!(status.unwrap().success(), "cannot mount a file system");
         Self(folder)
     }
 }
@@ -29,12 +29,12 @@ impl Drop for Mounted {
     }
 }
 
-/// Writers get 503, and no saved record is lost, whether a statement or the whole database fails. The log has the reason.
+/// Writers get 503, and saved records survive, whether a statement or the whole database fails. The log names the reason.
 #[test]
 #[ignore = "mounts a file system: tools/scripts/check-deploy runs it as root"]
-fn full_disks_are_reported_until_space_returns() {
+fn service_recovers_from_full_disk() {
     let mounted = Mounted::at(DataDir::new().path().to_owned());
-    // Stops the database before the file system is unmounted.
+    // Dropped before `mounted`, so the database stops before the file system is unmounted.
     let data = DataDir::at(&mounted.0);
     let token = token(&data, 7);
     let mut service = Service::start_as(compliance(&data).arg("serve").env("COMPLIANCE_RATE_LIMIT", "off"));
@@ -56,7 +56,7 @@ fn full_disks_are_reported_until_space_returns() {
         service.request("POST", "/api/urls", &token, &format!(r#"{{"urls": [{}]}}"#, urls.join(","))).0
     };
     let mut status = 201;
-    wait_until("there is no space", || {
+    wait_until("the disk is full", || {
         status = add();
         status != 201
     });
@@ -66,14 +66,14 @@ fn full_disks_are_reported_until_space_returns() {
     assert!(status.code() == Some(3) && found.lines().any(is_found), "{found}");
     let (sender, said) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        let says = |line: &String| line.contains("out of disk space") || line.contains("disk of the database is full");
+        let says = |line: &String| line.contains("out of disk space") || line.contains("database's disk is full");
         log.filter(says).for_each(|line| drop(sender.send(line)));
     });
     let line = said.recv_timeout(std::time::Duration::from_mins(2)).unwrap();
     assert!(line.contains("\"level\":\"ERROR\""), "{line}");
 
     fs::remove_file(&filler).unwrap();
-    wait_until("there is space again", || add() == 201);
+    wait_until("writes succeed again", || add() == 201);
     let affiliates = service.get("/api/affiliates", &token);
     assert_eq!(affiliates["data"].as_array().unwrap().len(), 1, "{affiliates}");
 }

@@ -1,4 +1,4 @@
-//! Webhooks while name servers do not respond.
+//! Tests webhooks while name servers do not respond.
 
 use std::{fs, net::UdpSocket, process::Command};
 
@@ -13,7 +13,7 @@ use crate::{
 
 const COMPANY: i64 = 7;
 
-/// A name server that never responds, on the only port that name servers use.
+/// Starts a name server that never responds, on port 53. Returns a folder with its `resolv.conf`.
 fn silent_name_server() -> (UdpSocket, DataDir) {
     const ADDRESS: &str = "127.77.77.77";
     let socket = UdpSocket::bind((ADDRESS, 53)).unwrap();
@@ -23,7 +23,7 @@ fn silent_name_server() -> (UdpSocket, DataDir) {
     (socket, folder)
 }
 
-/// The same program with another `/etc/resolv.conf`, which no other program sees.
+/// Returns the same command with a private `/etc/resolv.conf`.
 fn resolving_by(folder: &DataDir, program: &Command) -> Command {
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c"]);
@@ -40,7 +40,7 @@ fn resolving_by(folder: &DataDir, program: &Command) -> Command {
 
 #[test]
 #[ignore = "mounts a file: tools/scripts/check-deploy runs it as root"]
-fn silent_name_servers_delay_no_other_endpoint() {
+fn silent_name_servers_do_not_delay_other_webhooks() {
     let (_socket, folder) = silent_name_server();
     let (programs, threads) = (Programs::new(), Runtime::new().unwrap());
     let receiver = threads.block_on(WebhookReceiver::start());
@@ -49,7 +49,7 @@ fn silent_name_servers_delay_no_other_endpoint() {
     let service = Service::start_as(&mut resolving_by(&folder, &programs.serve(&arguments)));
     let rest = |company| RestClient::new(service.rest, Some(token_with(company, "webhooks")));
 
-    // A request with an endpoint waits for its name servers. Requests of other companies continue.
+    // A request that creates a webhook waits for its name servers. Requests from other companies continue.
     let waiting: Vec<_> = (100..140)
         .map(|number| {
             let body = json!({"url": format!("https://{number}.silent.example/")}).to_string();
@@ -59,12 +59,12 @@ fn silent_name_servers_delay_no_other_endpoint() {
         .collect();
     let body = json!({"url": receiver.url()}).to_string();
     threads.block_on(rest(COMPANY).post("/webhooks", body)).with_status(201);
-    assert!(!waiting.iter().any(JoinHandle::is_finished), "requests do not wait for silent name servers");
+    assert!(!waiting.iter().any(JoinHandle::is_finished), "a request did not wait for the silent name server");
     for status in waiting {
         assert_eq!(threads.block_on(status).unwrap(), 201);
     }
 
-    // More than the maximum number of concurrent attempts.
+    // Exceed the maximum number of concurrent attempts.
     programs.run(
         "insert into webhooks (company_id, url, types, secret, position, next_attempt_at)
          select company, format('https://%s-%s.silent.example/', company, number), '{}', 'whsec_', 0, now() - interval '1 hour'
@@ -76,9 +76,9 @@ fn silent_name_servers_delay_no_other_endpoint() {
     );
     threads.block_on(receiver.wait_for(1));
     let ended = "select count(*) from webhook_deliveries where company_id > 1000 and duration_ms > 4000";
-    assert_eq!(programs.number(ended), 0, "a message has waited until lookups of names ended");
+    assert_eq!(programs.number(ended), 0, "the delivery waited for name lookups");
     let failed = "select count(*) from webhook_deliveries where company_id = 7 and error is not null";
     assert_eq!(programs.number(failed), 0);
     let silent = "select count(*) from webhook_deliveries where company_id > 1000 and error like 'no connection%'";
-    wait_until("an attempt ends for its name server", || programs.number(silent) > 0);
+    wait_until("an attempt fails because of its name server", || programs.number(silent) > 0);
 }

@@ -14,12 +14,12 @@ use crate::{
     witness::until_quiet,
 };
 
-/// The result of the audit.
+/// Result of the audit.
 #[derive(Default)]
 pub(super) struct Audit {
-    /// Acknowledged values.
+    /// Number of acknowledged values.
     pub(super) acknowledged: usize,
-    /// Written values without an acknowledgement.
+    /// Number of written values without an acknowledgement.
     unacknowledged: usize,
     lost: usize,
     doubled: usize,
@@ -38,7 +38,7 @@ impl Display for Audit {
     }
 }
 
-/// The current records, in the form of the witness. Records that were written once have no newer value.
+/// Selects the current records as witness rows. Records written once have no newer value.
 const RECORDS: &str = "
 select company_id, 'notes of ' || id as key, notes as value from affiliates where notes is not null
 union all select company_id, 'affiliate ' || affiliate_name, client_affiliate_id from affiliates where company_id < 100
@@ -59,7 +59,7 @@ pub(super) async fn audit(database: &str, sides: &[Side], models: Vec<Model>) ->
     for (company, key, value) in records {
         if last.insert((company, key.clone()), value).is_some() {
             audit.doubled += 1;
-            audit.violations.push(format!("company {company} has {key} twice"));
+            audit.violations.push(format!("company {company} has two records for {key}"));
         }
     }
     for (key, sent) in models.into_iter().flatten() {
@@ -67,25 +67,25 @@ pub(super) async fn audit(database: &str, sides: &[Side], models: Vec<Model>) ->
         audit.key(&key, &sent, &values);
         if last.remove(&key).as_ref() != values.last() {
             audit.lost += 1;
-            audit.violations.push(format!("{key:?} is not what was written last, {:?}", values.last()));
+            audit.violations.push(format!("{key:?} does not have the last written value, {:?}", values.last()));
         }
     }
     for (key, _) in written {
-        audit.violations.push(format!("{key:?} was written, and not sent"));
+        audit.violations.push(format!("{key:?} was written but never sent"));
     }
     let urls = "select company_id, count(*) from compliance_urls group by 1";
     let urls: Vec<(i64, i64)> = sqlx::query_as(urls).fetch_all(&mut connection).await.unwrap();
     for (side, (company, count)) in sides.iter().flat_map(|side| urls.iter().map(move |of| (side, of))) {
         let total = calls::total_of_urls(side, &token_of(*company)).await.unwrap();
         if total != *count {
-            audit.violations.push(format!("company {company} has {count} URLs, and a total of {total}"));
+            audit.violations.push(format!("company {company} has {count} URLs, but its list has a total of {total}"));
         }
     }
     audit
 }
 
 impl Audit {
-    /// One key: its values in the order of sending, and in the order of the record of changes.
+    /// Compares the values sent for a key with the values written for it, in order.
     fn key(&mut self, key: &(i64, String), sent: &[(String, bool)], written: &[String]) {
         let mut wrong = |what: String| self.violations.push(format!("{key:?}: {what}"));
         let positions: Vec<Option<usize>> =
@@ -96,7 +96,7 @@ impl Audit {
             }
         }
         for pair in positions.windows(2) {
-            // A write of `MonitoringService` is idempotent, and is repeated after a lost connection.
+            // `MonitoringService` writes are idempotent, so the client repeats them after a lost connection.
             let is_repeated = pair[0] == pair[1];
             if is_repeated && !key.1.starts_with("note of ") {
                 self.doubled += 1;
@@ -112,7 +112,7 @@ impl Audit {
             self.unacknowledged += usize::from(is_written && !is_acknowledged);
             if *is_acknowledged && !is_written {
                 self.lost += 1;
-                wrong(format!("{value} was acknowledged and not written"));
+                wrong(format!("{value} was acknowledged but not written"));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! A client: one call after another, on both sides and layers. It remembers its writes and their acknowledgements.
+//! A client makes one call after another, on both sides and layers, and remembers its writes and their acknowledgements.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -20,24 +20,24 @@ use crate::{
     witness::written,
 };
 
-/// A caller that disconnected or was rejected waits for this time before it writes the same records again. During this time, the service
-/// notices it, and ends statements that had begun.
+/// Wait after a disconnect or rejection, before the client writes the same records again. During this time, the service notices the disconnect
+/// and ends running statements.
 const SETTLED: Duration = Duration::from_millis(500);
-/// Affiliates of a client that batches write. Two more are written one at a time.
+/// Affiliates of a client. Batches write any of them, and single updates write the first two.
 const AFFILIATES: usize = 120;
-/// URLs of a client that monitoring observes.
+/// Observed URLs of a client.
 const OBSERVED: usize = 200;
-/// Maximum time of a call.
+/// Maximum duration of a call.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// The values that were written at each key of a company, in order, and whether each was acknowledged.
+/// Values sent for each key of a company, in order, and whether the service acknowledged each value.
 pub(super) type Model = HashMap<(i64, String), Vec<(String, bool)>>;
 
-/// The outcomes of the calls.
+/// Outcomes of the calls.
 #[derive(Default)]
 pub(super) struct Outcomes {
     counts: BTreeMap<&'static str, usize>,
-    /// Responses that must not happen.
+    /// Forbidden responses.
     pub(super) wrong: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Client {
     shared: Arc<Shared>,
     model: Model,
     ids: Vec<i64>,
-    /// Makes every value and name unique.
+    /// Counter that makes every value and name unique.
     next: usize,
 }
 
@@ -75,7 +75,7 @@ impl Client {
         Self { number, company, token, chance, shared, model: Model::new(), ids: Vec::new(), next: 0 }
     }
 
-    /// Makes calls until the load is over. Returns the writes.
+    /// Makes calls until the load ends. Returns the writes.
     pub(super) async fn run(mut self) -> Model {
         while self.ids.is_empty() && !self.is_over() {
             self.create_own().await;
@@ -100,7 +100,7 @@ impl Client {
         format!("{}-{}", self.number, self.next)
     }
 
-    /// Creates the affiliates that the client changes, and finds their IDs.
+    /// Creates the client's affiliates, and finds their IDs.
     async fn create_own(&mut self) {
         let inputs = self.inputs(AFFILIATES);
         let prefix = inputs[0].affiliate_name().rsplit_once(' ').unwrap().0.to_owned() + " ";
@@ -121,7 +121,7 @@ impl Client {
         (0..count).map(input).collect()
     }
 
-    /// A write of any kind, on both sides of each threshold.
+    /// Returns a random write. The sizes are on both sides of each threshold.
     fn write(&mut self) -> Write {
         let notes = self.unique();
         let some = |chance: &mut Rng, counts: &[usize]| counts[chance.u64(..counts.len() as u64) as usize];
@@ -161,7 +161,7 @@ impl Client {
                 observed.iter().map(|one| (format!("note of {}", one.url()), one.note().to_owned())).collect()
             }
         };
-        // Other writes have new names and URLs, which are written once.
+        // All other writes create new names and URLs, which are written only once.
         let is_repeated = matches!(
             &write,
             Write::Monitoring(_) | Write::Partner(LoadRequest::Update { .. } | LoadRequest::BatchUpdate { .. })
@@ -185,7 +185,7 @@ impl Client {
             Ok(Err(error)) => self.classified(&format!("{error:#}")),
             Err(_) if leaves => "left",
             Err(_) => {
-                self.shared.outcomes.lock().unwrap().wrong.push(format!("no answer in {PATIENCE:?}: {via:?}"));
+                self.shared.outcomes.lock().unwrap().wrong.push(format!("no response within {PATIENCE:?}: {via:?}"));
                 "not answered"
             }
         };
@@ -203,7 +203,7 @@ impl Client {
         }
     }
 
-    /// The kind of an error. A rejection that no fault explains is a failure.
+    /// Returns the kind of an error. Records a failure if no fault explains the error.
     fn classified(&self, error: &str) -> &'static str {
         let is = |texts: &[&str]| texts.iter().any(|text| error.contains(text));
         if is(&["status 503", "Some(\"14\")", "Unavailable"]) {
@@ -223,7 +223,7 @@ impl Client {
         loop {
             let faults = self.shared.faults.load(Ordering::SeqCst);
             tokio::time::sleep(SETTLED).await;
-            // On a busy machine, these also take longer.
+            // On a busy machine, these reads take longer, and so does the wait.
             for side in &self.shared.sides {
                 let _ = calls::notes(side, &self.token, self.ids[0]).await;
             }
@@ -233,7 +233,7 @@ impl Client {
         }
     }
 
-    /// Reads an affiliate, which must have the last acknowledged value or a later one.
+    /// Reads an affiliate. Its value must be the last acknowledged value or a later one.
     async fn read(&mut self) {
         let side = &self.shared.sides[self.chance.u64(..2) as usize];
         let id = self.ids[self.chance.u64(..2) as usize];
@@ -253,7 +253,7 @@ impl Client {
         if found < last || found.is_none() && !read.is_empty() {
             outcomes
                 .wrong
-                .push(format!("company {}: affiliate {id} is read as {read:?}, acknowledged {last:?}", self.company));
+                .push(format!("company {}: read {read:?} of affiliate {id}, last acknowledged {last:?}", self.company));
         }
     }
 }
@@ -265,7 +265,7 @@ async fn make(side: Side, via: Via, token: String, company: i64, write: Write) -
     }
 }
 
-/// Observes URLs, as monitoring imports them.
+/// Observes URLs, like an import from monitoring.
 async fn observe(side: &Side, company: i64, observations: Vec<UrlObservation>) -> anyhow::Result<()> {
     let channel = Endpoint::from_shared(format!("http://{}", side.grpc.address))?.connect().await?;
     let mut clients = GrpcClients::over(channel, &monitoring_token_of(company));

@@ -1,4 +1,4 @@
-//! Faults of the processes.
+//! Injects faults into the processes.
 
 use std::{
     net::SocketAddr,
@@ -21,9 +21,9 @@ use crate::{
     programs::{Programs, token_of},
 };
 
-/// The company of calls that check whether a side works. No client writes for it.
+/// Company for probe calls. No client writes for this company.
 const PROBE: i64 = 999;
-/// Maximum outage of a side after a fault, on a busy machine.
+/// Maximum outage after a fault, on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +45,7 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// Every fault, in a random order.
+    /// Returns every fault in random order.
     pub(super) fn shuffled(chance: &mut Rng) -> Vec<Self> {
         use Fault::*;
         let mut all = vec![
@@ -71,13 +71,13 @@ impl Fault {
     }
 }
 
-/// The processes of the service: one with both tiers, and one for each tier.
+/// Processes of the service: one with both tiers, and one for each tier.
 pub(super) struct Services<'p> {
     programs: &'p Programs,
     serve: Service,
     core: Service,
     gateway: Service,
-    /// Between clients and the REST port of `serve`, and between the gateway and the core.
+    /// Proxies between clients and the REST port of `serve`, and between the gateway and the core.
     proxies: [Proxy; 2],
 }
 
@@ -106,7 +106,7 @@ impl<'p> Services<'p> {
         self.core.grpc
     }
 
-    /// Waits until both sides and layers acknowledge writes. Returns how long it took.
+    /// Waits until both sides and layers acknowledge writes. Returns the recovery time.
     fn until_recovered(shared: &Shared, threads: &Runtime) -> Duration {
         let started = Instant::now();
         for (side, via) in shared.sides.iter().flat_map(|side| [(side, Via::Rest), (side, Via::Grpc)]) {
@@ -124,7 +124,7 @@ impl<'p> Services<'p> {
         started.elapsed()
     }
 
-    /// Injects a fault, and waits until no earlier statement runs. Returns how long the service took to work again.
+    /// Injects a fault, and waits until no earlier statement runs. Returns the recovery time.
     pub(super) fn inject(
         &mut self,
         fault: Fault,
@@ -133,18 +133,18 @@ impl<'p> Services<'p> {
         threads: &Runtime,
         chance: &mut Rng,
     ) -> Duration {
-        // During this time, clients wait for the end of their abandoned calls.
+        // During this time, clients wait for their abandoned calls to end.
         thread::sleep(Duration::from_millis(800 + chance.u64(..1000)));
         shared.faults.fetch_add(1, Ordering::SeqCst);
         self.disturb(fault, programs, chance);
-        // The database starts again, and executes the statements that it had received.
+        // After a thaw or a kill, the database still executes the statements it received.
         let recovered = Self::until_recovered(shared, threads);
         let began = format!(
             "select count(*) from pg_stat_activity where application_name = 'affiliate-compliance' and state <> 'idle'
                 and query_start < to_timestamp({})",
             SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64()
         );
-        wait_until("what was sent before has ended", || programs.number(AssertSqlSafe(began.clone())) == 0);
+        wait_until("earlier statements have ended", || programs.number(AssertSqlSafe(began.clone())) == 0);
         shared.faults.fetch_add(1, Ordering::SeqCst);
         recovered
     }
@@ -185,7 +185,7 @@ impl<'p> Services<'p> {
     }
 }
 
-/// Ends a service by a signal, and starts it again at its addresses.
+/// Stops a service with a signal, and restarts it at the same addresses.
 fn again(service: &mut Service, mut command: Command, signal: Signal) {
     service.signal(signal);
     service.wait_for_end();
@@ -194,7 +194,7 @@ fn again(service: &mut Service, mut command: Command, signal: Signal) {
     *service = Service::start_as(&mut command);
 }
 
-/// Stops processes for up to two seconds.
+/// Freezes processes for up to two seconds.
 fn freeze(processes: Vec<i32>, chance: &mut Rng) {
     for process in &processes {
         kill_process(*process, Signal::SIGSTOP);
