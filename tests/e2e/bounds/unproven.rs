@@ -21,6 +21,7 @@ const SOON: Duration = Duration::from_mins(1);
 
 /// Messages without valid tokens hold the memory for unknown callers, for a limited time. Messages with a valid token do not need that memory.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn messages_without_valid_tokens_release_memory() {
     let service = TestService::with(Options { call_timeout: Duration::from_secs(5), ..Options::default() }).await;
     let mut unread = Vec::new();
