@@ -1,6 +1,6 @@
 //! Integration tests of the core with a real PostgreSQL. One binary is linked once and starts one server.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-#![allow(clippy::disallowed_methods, reason = "spawned tasks end with their test")]
+#![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
 
 mod changes;
 mod citus;

@@ -194,7 +194,6 @@ async fn stale_etags_do_not_erase_affiliates() {
     let service = TestService::start().await;
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
-        let rest = rest;
         let id = affiliate(&rest, &format!("A {}", rest.get("/affiliates").await.text.len())).await;
         let path = format!("/affiliates/{id}");
         let first = tag(&rest, &path).await;

@@ -1,4 +1,4 @@
-//! `compliance restored` reports a restored backup, or a fail-over that lost changes.
+//! `compliance restored` reports a restored backup, or a failover that lost changes.
 
 use clap::Args;
 use core_server::database::{Jump, jump_ahead};
@@ -8,7 +8,7 @@ use crate::{
     output::print,
 };
 
-/// Move positions and IDs ahead after a backup was restored, or after a fail-over that lost changes. Readers of lost changes then get 410,
+/// Move positions and IDs ahead after a backup was restored, or after a failover that lost changes. Readers of lost changes then get 410,
 /// and webhooks report the restore. No position, ID or etag is used twice. A service detects most restores when it starts. Run this command
 /// after a restore that it cannot detect, such as from a copy of the data folder or a snapshot. Running it again is safe: positions and IDs
 /// move ahead again.

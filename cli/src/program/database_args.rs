@@ -58,7 +58,8 @@ impl RemovedArgs {
             (None, Some(_)) => "read-database-url",
             (None, None) => return Ok(()),
         };
-        let reason = "the service no longer reads from replicas: use one endpoint, --database-url (docs/operations/fail-over.md)";
+        let reason =
+            "the service no longer reads from replicas: use one endpoint, --database-url (docs/operations/failover.md)";
         Err(InvalidSetting::of(named(setting))(reason))
     }
 }

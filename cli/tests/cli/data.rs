@@ -273,7 +273,7 @@ fn encodings_and_separators_are_detected_or_rejected() {
             .iter()
             .map(|error| format!("{} {}", error["line"], error["reason"].as_str().unwrap()))
             .collect();
-        assert!(reasons[0].starts_with("3 The row has 1 columns"), "{reasons:?}");
+        assert!(reasons[0].starts_with("3 The row has 1 column,"), "{reasons:?}");
         assert!(reasons[1].starts_with("4 The row has 3 columns"), "{reasons:?}");
         assert_eq!(reasons[2..], ["5 Row 1 has the same name.", "8 Row 1 has the same name."]);
     }

@@ -5,7 +5,7 @@ use time::{Date, Duration, macros::date};
 use crate::{error::FileError, options::Order};
 
 /// First serial number after the last day, 9999-12-31.
-const LAST_DAY: f64 = 2_958_466.0;
+const AFTER_LAST_DAY: f64 = 2_958_466.0;
 
 /// Epoch of a workbook's dates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(crate) enum Epoch {
 impl Epoch {
     /// Returns the day of a serial number, with its time unless it is midnight. Workbooks have no time zones.
     pub(crate) fn date(self, serial: f64) -> Option<String> {
-        if !(1.0..LAST_DAY).contains(&serial) {
+        if !(1.0..AFTER_LAST_DAY).contains(&serial) {
             return None;
         }
         // A time is an inexact fraction of a day.

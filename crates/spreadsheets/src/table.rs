@@ -82,7 +82,7 @@ impl<R: TableRecord> Table<R> {
         if !unnamed.is_empty() {
             let columns = unnamed.iter().map(|column| format!("{} ({})", column + 1, column_name(*column)));
             let columns = columns.collect::<Vec<_>>().join(", ");
-            notes.push(format!("ignored, because they have no heading: columns {columns}"));
+            notes.push(format!("ignored columns without a heading: {columns}"));
         }
         let names = &header.names;
         let order = options.dates.map_or_else(|| orders.order(), Ok)?;
@@ -106,7 +106,7 @@ impl<R: TableRecord> Table<R> {
                     notes.push(format!("only the sheet {:?} is read; ignored: {others}", workbook.sheet));
                 }
                 if workbook.hidden_rows > 0 {
-                    notes.push(format!("{} hidden rows of the sheet are read like the others", workbook.hidden_rows));
+                    notes.push(format!("hidden rows, read like the others: {}", workbook.hidden_rows));
                 }
             }
         }
@@ -418,7 +418,8 @@ impl Plan {
         } else {
             return Ok(());
         };
-        Err(RowError::of_row(format!("The row has {width} columns, but the heading row has {expected}; {question}")))
+        let columns = if width == 1 { "column" } else { "columns" };
+        Err(RowError::of_row(format!("The row has {width} {columns}, but the heading row has {expected}; {question}")))
     }
 
     /// Returns a cell's text, or the reason why it cannot be read.

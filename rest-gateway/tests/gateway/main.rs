@@ -1,7 +1,7 @@
 //! The gateway over real sockets, in front of a fake core.
 
 #![expect(clippy::unwrap_used, reason = "an error fails the test")]
-#![allow(clippy::disallowed_methods, reason = "a task ends with its test")]
+#![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
 
 mod bodies;
 mod connections;

@@ -1,6 +1,6 @@
 //! Runs the load generator against both layers of a small service.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-#![allow(clippy::disallowed_methods, reason = "spawned tasks end with their test")]
+#![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
 
 use std::{
     fs,

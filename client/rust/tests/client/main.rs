@@ -1,6 +1,6 @@
 //! Tests the client with a real core, real sockets and broken networks.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-#![allow(clippy::disallowed_methods, reason = "spawned tasks end with their test")]
+#![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
 
 mod calls;
 mod certificates;

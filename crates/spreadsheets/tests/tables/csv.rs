@@ -195,7 +195,7 @@ fn damaged_rows_are_rejected() {
         options(),
         &[
             ONE[0],
-            "3 !  : The row has 1 columns, but the heading row has 2; is a separator or a quote missing?",
+            "3 !  : The row has 1 column, but the heading row has 2; is a separator or a quote missing?",
             "4 !  : The row has 3 columns, but the heading row has 2",
             "5 client_affiliate_id=A-4 affiliate_name=Carl",
         ],

@@ -6,7 +6,7 @@ use crate::support::{ONE, fails, options, reads};
 
 #[test]
 fn unnamed_columns_are_noted_once() {
-    let note = "# ignored, because they have no heading: columns 1 (A)";
+    let note = "# ignored columns without a heading: 1 (A)";
     reads(",client_affiliate_id,affiliate_name\n0,A-1,Ann\n", options(), &[note, ONE[0]]);
     reads("Unnamed: 0,client_affiliate_id,affiliate_name\n0,A-1,Ann\n", options(), &[note, ONE[0]]);
 }
@@ -141,7 +141,7 @@ fn every_unnamed_column_is_noted() {
         "client_affiliate_id,affiliate_name,,city,Unnamed: 4,\nA-1,Ann,x,,,\nA-2,Ben,,,y,z\n",
         options(),
         &[
-            "# ignored, because they have no heading: columns 3 (C), 5 (E), 6 (F)",
+            "# ignored columns without a heading: 3 (C), 5 (E), 6 (F)",
             "2 client_affiliate_id=A-1 affiliate_name=Ann",
             "3 client_affiliate_id=A-2 affiliate_name=Ben",
         ],

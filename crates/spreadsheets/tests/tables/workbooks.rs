@@ -296,8 +296,8 @@ fn rows_around_records_are_reported() {
         options(),
         &[
             "# ignored, because they are above the headings: rows 1 to 1",
-            "# ignored, because they have no heading: columns 16384 (XFD)",
-            "# 1 hidden rows of the sheet are read like the others",
+            "# ignored columns without a heading: 16384 (XFD)",
+            "# hidden rows, read like the others: 1",
             "5 client_affiliate_id=A-1 affiliate_name=Ann",
             "6 client_affiliate_id=A-2 affiliate_name=Ben",
             "9 !  : The row seems to have totals",

@@ -1,4 +1,4 @@
-//! Moves positions and IDs ahead after a restore or a fail-over, before the service uses the database.
+//! Moves positions and IDs ahead after a restore or a failover, before the service uses the database.
 //!
 //! `migrations/20261128000020_restores.sql` explains the detection, and `…80_restores_by_time.sql` explains how far they jump.
 

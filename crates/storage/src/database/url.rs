@@ -44,7 +44,7 @@ const DECIDED: [&str; 6] = [
 
 /// Message for a URL with several hosts.
 const SEVERAL_HOSTS: &str =
-    "it names several hosts: use one endpoint that always leads to the primary (docs/operations/fail-over.md)";
+    "it names several hosts: use one endpoint that always leads to the primary (docs/operations/failover.md)";
 
 /// Parses a `postgres://` URL. Errors omit values, because the value of a misspelled `password` is a secret.
 pub fn target(url: &str) -> Result<Target, DatabaseError> {
@@ -226,7 +226,7 @@ mod tests {
             "postgres://u@h/d?port=1,2",
         ] {
             let error = target(url).unwrap_err().to_string();
-            assert!(error.contains("use one endpoint") && error.contains("fail-over.md"), "{url}: {error}");
+            assert!(error.contains("use one endpoint") && error.contains("failover.md"), "{url}: {error}");
         }
     }
 
