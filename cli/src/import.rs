@@ -45,8 +45,8 @@ const BATCH: usize = 1000;
 /// Maximum uncompressed size of a workbook, in bytes.
 const UNPACKED_BYTES: u64 = 512 << 20;
 
-/// Import records from a file. Invalid rows do not stop the import: a report lists them. You can repeat an import safely. Exit status: 0 if all rows
-/// are valid, 1 if the import could not run, 2 if the file cannot be read or the command line is wrong, and 3 if some rows are invalid.
+/// Import records from a file. Invalid rows do not stop the import: a report lists them. You can repeat an import safely. The exit status is 0 if
+/// all rows are valid, and 3 if some are invalid. It is 1 if the import could not run, and 2 if the file is unreadable or the command line is wrong.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance import affiliates partners.csv --company 7 --dry-run
