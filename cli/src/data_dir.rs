@@ -1,4 +1,4 @@
-//! The data folder of a command.
+//! Chooses a command's data folder.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The database of a command: a given database, or the service's own database in the data folder.
+//! Opens a command's database: a given database, or the service's own database in the data folder.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ pub(crate) struct DatabaseServer {
     target: Target,
     /// Connects as the schema owner. A given server uses one role for both.
     owner: Target,
-    /// The service's own server; `None` for a given server.
+    /// The service's own server, or `None` for a given server.
     own: Option<Access>,
     /// Location of the data, for messages.
     pub(crate) description: String,
@@ -49,7 +49,7 @@ pub(crate) struct DatabaseServer {
 
 impl DatabaseServer {
     /// Uses the given server, or starts the server in `data_dir`. The new server accepts at least `connections` connections from the service. Fails
-    /// if another process runs that server.
+    /// if another process is running that server.
     pub(crate) async fn start(given: Option<Target>, data_dir: &Path, connections: u32) -> anyhow::Result<Self> {
         if let Some(target) = given {
             return Ok(Self::given(target));

@@ -42,7 +42,7 @@ pub(crate) struct ExportArgs {
     /// Export only records created or changed after this position in the record of changes.
     #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(i64).range(0..=MAX_ID))]
     changed_after: Option<i64>,
-    /// Format of the records [default: from the file name, otherwise ndjson].
+    /// Record format [default: from the file name, otherwise ndjson].
     // The log format already uses the ID `format`.
     #[arg(id = "record_format", long = "format", value_enum)]
     format: Option<OutputFormat>,
@@ -69,14 +69,14 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     }))
 }
 
-/// Exports the records. Returns their number.
+/// Exports the records and returns their number.
 async fn export(service: &Service, args: &ExportArgs) -> anyhow::Result<u64> {
     let (kind, path) = (args.what, args.output.clone());
     let named = || path.as_deref().map_or(OutputFormat::Ndjson, OutputFormat::of);
     let escape = if args.no_csv_escape { Escape::None } else { Escape::Formulas };
     let form = Form { format: args.format.unwrap_or_else(named), escape, columns: kind.columns() };
     let mut output = open(path.as_deref(), form).await?;
-    // An empty export still has column names.
+    // An empty export still contains column names.
     output.write(&[(); 0]).await?;
     let progress = Progress::start(kind.name(), None);
     let (mut count, mut last, mut retries) = (0, 0, Retries::default());
@@ -165,24 +165,24 @@ fn written(affiliate: &Affiliate) -> Map<String, Value> {
     object
 }
 
-/// Opens the output file, or standard output without a path.
+/// Opens the output file, or standard output if there is no path.
 async fn open(path: Option<&Path>, form: Form) -> anyhow::Result<Output> {
     let failure = "cannot write the records".to_owned();
     let Some(path) = path else { return Ok(Output::to_stdout(form, failure)?) };
     let is_device = is_device(path);
     let path = if is_device { path.to_owned() } else { behind_own_link(path)? };
     if path.is_dir() {
-        bail!("cannot write {}: it is a folder", path.display());
+        bail!("cannot write {}: is a folder", path.display());
     }
     Output::create(path, is_device, form, failure).await
 }
 
-/// Returns the target of a link owned by this user or root. The export replaces the target, not the link. Fails for links of other users,
-/// because they can point anywhere.
+/// Returns the target of a link owned by this user or root. The export replaces the target, not the link. Fails for another user's link, because it
+/// can point anywhere.
 fn behind_own_link(path: &Path) -> anyhow::Result<PathBuf> {
     match fs::symlink_metadata(path) {
         Ok(link) if link.is_symlink() && ![geteuid().as_raw(), 0].contains(&link.uid()) => {
-            bail!("cannot write {}: another user owns this link", path.display())
+            bail!("cannot write {}: the link belongs to another user", path.display())
         }
         _ => Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())),
     }

@@ -69,7 +69,7 @@ enum What {
         #[command(flatten)]
         common: Box<CommonArgs>,
     },
-    /// Import URLs with their infractions, from NDJSON or CSV of `export urls`. The import updates existing URLs with the values of their rows.
+    /// Import URLs with their infractions, from NDJSON or CSV of `export urls`. The import updates existing URLs with their rows' values.
     Urls(Box<CommonArgs>),
     /// Import cases with their incidents, from NDJSON or CSV of `export cases`. The import skips a case if its `request_id` already exists and its
     /// original or current content is the same.
@@ -86,12 +86,12 @@ struct AffiliateArgs {
     /// the same file again changes nothing. With --dry-run, the service only compares.
     #[arg(long, conflicts_with = "on_duplicate")]
     sync: bool,
-    /// What to do with absent affiliates, which are missing from the file. `report` lists them in the report, as row 0. With a status instead, such
-    /// as `terminated`, they also get this status.
+    /// What to do with absent affiliates, which are missing from the file. `report` lists them in the report, as row 0. A status, such as
+    /// `terminated`, also changes their status.
     #[arg(long, requires = "sync", value_name = "report|STATUS", value_parser = sync::absent)]
     absent: Option<String>,
-    /// Maximum number of affiliates that get the status of --absent [default: a tenth of the affiliates with another status, at least 10]. Above this
-    /// limit, the command imports nothing, because the file may be truncated.
+    /// Maximum number of affiliates whose status --absent changes [default: a tenth of the affiliates with a different status, at least 10]. Above
+    /// this limit, the command imports nothing, because the file may be truncated.
     #[arg(long, requires = "absent", value_name = "N", value_parser = clap::value_parser!(i64).range(0..=MAX_ID))]
     max_absent: Option<i64>,
 }
@@ -101,7 +101,7 @@ struct AffiliateArgs {
 struct CommonArgs {
     /// File to import.
     file: PathBuf,
-    /// Format of the file [default: from its name or its first characters].
+    /// File format [default: from the file name or the first characters].
     // The log format already uses the ID `format`.
     #[arg(id = "record_format", long = "format", value_enum)]
     format: Option<InputFormat>,
@@ -114,8 +114,8 @@ struct CommonArgs {
     /// Field for a column whose heading is not a field name. An empty field ignores the column.
     #[arg(long, value_name = "HEADING=field", value_parser = pair)]
     map: Vec<(String, String)>,
-    /// Encoding of the file. Excel saves CSV as `windows-1252` on Windows and as `macintosh` on a Mac [default: UTF-8 or UTF-16; save files
-    /// in other encodings as UTF-8].
+    /// File encoding. Excel saves CSV as `windows-1252` on Windows and as `macintosh` on a Mac [default: UTF-8 or UTF-16; save files in other
+    /// encodings as UTF-8].
     #[arg(long, value_parser = PossibleValuesParser::new(Encoding::NAMES).try_map(|name| name.parse::<Encoding>()))]
     encoding: Option<Encoding>,
     /// Order of day, month and year in dates such as 1/5/2026 [default: detected from an unambiguous date in the file, such as
@@ -156,7 +156,7 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
         What::Cases(common) => (RecordKind::Cases, common),
     };
     let mut signals = Signals::listen()?;
-    // Report file errors before starting a database. Reading a large file takes a while, so use a blocking thread.
+    // Report file errors before starting a database. Reading a large file can take a long time, so use a blocking thread.
     let (file, encoding, format, report) = (args.file.clone(), args.encoding, args.format, args.report.clone());
     let opened = spawn_blocking(move || {
         let source = Source::open(&file, encoding).map_err(InvalidSetting::unreadable(&file))?;

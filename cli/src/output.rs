@@ -36,12 +36,12 @@ pub(crate) fn print(line: &str) -> anyhow::Result<()> {
     writeln!(stdout(), "{line}").context("cannot print the result")
 }
 
-/// Returns whether a path is a device or a pipe. The command writes directly to these, and never replaces them with a file.
+/// Returns whether a path is a device or a pipe. The command writes directly to devices and pipes, and never replaces them with a file.
 pub(crate) fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
-/// The unfinished file of an output, in the same folder. Dropping it removes the file.
+/// An output's unfinished file, in the same folder. Dropping this value removes the file.
 struct Unfinished {
     path: PathBuf,
     target: PathBuf,
@@ -61,7 +61,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// Format of the written records.
+/// Format of written records.
 pub(crate) struct Form {
     pub(crate) format: OutputFormat,
     pub(crate) escape: Escape,
@@ -75,7 +75,7 @@ pub(crate) struct Output {
     form: Form,
     unfinished: Option<Unfinished>,
     is_empty: bool,
-    /// Context of write errors.
+    /// Context for write errors.
     failure: String,
 }
 
@@ -113,8 +113,7 @@ impl Output {
         self.file.write_all(&bytes).await.with_context(|| self.failure.clone())
     }
 
-    /// Waits for pending writes and renames the file to its target. Returns whether [`Output::write`] was called. Without
-    /// such a call, no file remains.
+    /// Waits for pending writes and renames the file to its target. Returns whether [`Output::write`] was called. If not, no file remains.
     pub(crate) async fn finish(mut self) -> anyhow::Result<bool> {
         self.file.flush().await.with_context(|| self.failure.clone())?;
         if !self.is_empty {

@@ -8,7 +8,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Interval between progress lines without a terminal.
+/// Interval between progress lines if there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
 /// Progress of a command, one phase at a time. Clones share the progress.
@@ -17,14 +17,14 @@ pub(crate) struct Progress(Arc<Mutex<Option<Phase>>>);
 
 #[derive(Debug)]
 struct Phase {
-    /// Progress bar, hidden without a terminal.
+    /// Progress bar, hidden if there is no terminal.
     bar: ProgressBar,
     records: u64,
     printed: Instant,
 }
 
 impl Progress {
-    /// Starts the progress of reading a file of `bytes` bytes. With `None`, counts records without a known total.
+    /// Starts the progress of reading a file of `bytes` bytes. With `None`, counts records with an unknown total.
     pub(crate) fn start(name: &'static str, bytes: Option<u64>) -> Self {
         let progress = Self::default();
         let template = match bytes {

@@ -1,4 +1,4 @@
-//! The token signing secret in the data folder.
+//! Stores the token signing secret in the data folder.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -14,7 +14,7 @@ use rand::{TryRng as _, rngs::SysRng};
 
 use crate::data_dir::DataDirArgs;
 
-/// Name of the secret file in the data folder. Another service can use its content as `COMPLIANCE_JWT_SECRET`.
+/// Name of the secret file in the data folder. A different service can use its content as `COMPLIANCE_JWT_SECRET`.
 const FILE: &str = "jwt-secret";
 /// Maximum size of the secret file, in bytes.
 const MAX_BYTES: u64 = 4096;
@@ -37,7 +37,7 @@ pub(crate) fn find(signing: &SigningArgs, data_dir: &DataDirArgs, init: bool) ->
     })
 }
 
-/// Returns the secret in the data folder, and creates a missing secret.
+/// Returns the secret in the data folder, creating it if it is missing.
 pub(crate) fn load_or_create(data_dir: &Path) -> anyhow::Result<Secret> {
     if let Some(secret) = stored(data_dir)? {
         return Ok(secret);

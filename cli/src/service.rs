@@ -86,7 +86,7 @@ pub(crate) struct ServiceArgs {
     token: Option<Hidden>,
     #[command(flatten)]
     core_tls: CoreTlsArgs,
-    // Without this, the heading of `core_tls` would continue.
+    // Without this heading, the heading of `core_tls` would continue.
     #[command(flatten, next_help_heading = "Service")]
     signing: SigningArgs,
     #[command(flatten)]
@@ -98,7 +98,7 @@ pub(crate) struct ServiceArgs {
 
 pub(crate) struct Service {
     channel: Channel,
-    /// The core and database in this process; `None` for a remote core.
+    /// The core and database in this process, or `None` for a remote core.
     own: Option<(Core, Database, DatabaseServer)>,
 }
 
@@ -174,7 +174,7 @@ where
     S: Clone + Send + Sync + 'static,
 {
     let bearer = format!("Bearer {}", token.trim());
-    let mut bearer = HeaderValue::try_from(bearer).context("the token has invalid characters")?;
+    let mut bearer = HeaderValue::try_from(bearer).context("the token contains invalid characters")?;
     bearer.set_sensitive(true);
     let service = service.map_err(Into::into).map_request(move |mut request: http::Request<Body>| {
         request.headers_mut().insert(AUTHORIZATION, bearer.clone());
@@ -205,7 +205,7 @@ impl Retries {
     }
 }
 
-/// Makes an idempotent call. Retries while the service is temporarily unavailable or limits the rate.
+/// Makes an idempotent call. Retries while the service is temporarily unavailable or limits the call rate.
 pub(crate) async fn patiently<T>(call: impl AsyncFn() -> Result<Response<T>, Status>) -> anyhow::Result<T> {
     let mut retries = Retries::default();
     loop {
@@ -221,7 +221,7 @@ pub(crate) fn refused(error: &Error) -> anyhow::Error {
     let message = &error.message;
     match error.reason {
         Reason::TokenMissing | Reason::TokenInvalid | Reason::TokenExpired => anyhow!(
-            "the service rejected the token ({message}): set the service's secret with --jwt-secret, or another --token"
+            "the service rejected the token ({message}): set the service's secret with --jwt-secret, or specify a different --token"
         ),
         _ => anyhow!("the service returned an error: {message}"),
     }

@@ -45,7 +45,7 @@ fn unready_limits() -> ConnectionLimits {
 /// Function that serves a port until the service is ready.
 type Unready = fn(Listener) -> Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
-/// A port of the service, which starts to respond when the service waits.
+/// A service port. While the service waits for its dependencies, the port responds that it is not ready.
 pub(crate) struct ServicePort {
     port: Port,
     tls: Option<ServerTls>,
@@ -87,7 +87,7 @@ impl ServicePort {
         Ok(())
     }
 
-    /// Stops the responses of a waiting service, and opens the port.
+    /// Stops the not-ready responses, and opens the port.
     pub(crate) fn listen(self) -> anyhow::Result<Listener> {
         drop(self.unready_server);
         Ok(Listener { tcp: self.port.listen()?, tls: self.tls })

@@ -12,7 +12,7 @@ const BEGIN: &str = "<!-- generated: settings -->\n";
 const END: &str = "<!-- end -->";
 
 #[test]
-fn configuration_page_matches_command_line() {
+fn committed_configuration_page_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
     let committed = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = committed.split_once(BEGIN).unwrap();
@@ -32,7 +32,7 @@ fn settings() -> String {
     let mut sections = vec![("Every command".to_owned(), "Flags of all commands.".to_owned(), &program)];
     program.get_subcommands().for_each(|command| add("compliance", command, &mut sections));
     let mut text = String::new();
-    // Table rows, each with the title of its section. A section only names rows that already appear in another section.
+    // Table rows, each with the title of its section. If a row already appears in an earlier section, later sections only name it.
     let mut rows: Vec<(String, String)> = Vec::new();
     for (title, about, command) in sections {
         let _ = write!(text, "\n## {title}\n\n{}\n", sentence(&about));
@@ -58,7 +58,7 @@ fn settings() -> String {
             let _ = write!(text, "\n| Flag | Variable | Default | Value | Meaning |\n|---|---|---|---|---|\n{table}");
         }
         for (section, names) in known {
-            let _ = write!(text, "\nAs for {section}: {}.\n", names.join(", "));
+            let _ = write!(text, "\nSame as in {section}: {}.\n", names.join(", "));
         }
     }
     text

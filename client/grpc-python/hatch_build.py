@@ -1,4 +1,4 @@
-"""Compiles the contract during the package build. A checkout has the contract in ../../proto, a source distribution in proto."""
+"""Compiles the contract during the package build. A checkout contains the contract in ../../proto, a source distribution in proto."""
 
 import shutil
 import tempfile

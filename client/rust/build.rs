@@ -28,14 +28,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Returns an implementation of `Request` for each request message. A message that two operations share fails to compile.
+/// Returns an implementation of `Request` for each request message. If two operations share a message, the generated code does not compile.
 fn requests(pool: &DescriptorPool) -> Result<String, Box<dyn std::error::Error>> {
     let mut code = String::new();
     let services = pool.services().filter(|service| service.name() != GATEWAY_SERVICE);
     for method in services.flat_map(|service| service.methods().collect::<Vec<_>>()) {
         let (request, response, service) = (method.input(), method.output(), method.parent_service());
         let (request, response, service) = (request.name(), response.name(), service.full_name());
-        // Only reads of single records share a response message, the record itself.
+        // Only single-record reads share a response message: the record itself.
         if response.ends_with("Response") && response != format!("{}Response", method.name()) {
             return Err(format!("{} returns {response}", method.full_name()).into());
         }

@@ -1,7 +1,7 @@
-//! How many observations a second `StreamUrlObservations` saves, on this machine, into a durable database of its own:
+//! Measures how many observations per second `StreamUrlObservations` saves on this machine, into its own durable database:
 //! `cargo run --release -p core-server --example observe_rate -- --urls 200000 --chunk 1000 --streams 2`
-#![allow(clippy::unwrap_used, reason = "a measurement that cannot go on ends")]
-#![allow(clippy::disallowed_methods, reason = "its tasks end with it")]
+#![allow(clippy::unwrap_used, reason = "a failed measurement panics")]
+#![allow(clippy::disallowed_methods, reason = "tasks end with the program")]
 
 use std::{
     sync::Arc,
@@ -25,16 +25,16 @@ use tonic::metadata::{Ascii, MetadataValue};
 
 #[derive(Parser)]
 struct Args {
-    /// URLs to observe, twice: when they are new, and when they are known.
+    /// Number of URLs to observe, twice: when they are new, and when they are known.
     #[arg(long, default_value_t = 100_000)]
     urls: usize,
-    /// Observations in a message.
+    /// Number of observations per message.
     #[arg(long, default_value_t = 1000)]
     chunk: usize,
-    /// Streams at the same time.
+    /// Number of concurrent streams.
     #[arg(long, default_value_t = 2)]
     streams: usize,
-    /// Connections to the database.
+    /// Number of database connections.
     #[arg(long, default_value_t = 16)]
     database_connections: u32,
 }
@@ -96,7 +96,7 @@ async fn main() {
 }
 
 fn observation(nth: usize, round: usize) -> UrlObservation {
-    // The URLs of a crawl are in no order.
+    // A crawl's URLs arrive in no particular order.
     let scattered = (nth as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mut seen = timestamp_of_text("2024-01-01 00:00:00").unwrap();
     seen.seconds += (nth % 1000) as i64 * 86_400 + round as i64 * 3600;

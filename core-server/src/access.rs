@@ -2,7 +2,7 @@
 //! the message.
 //!
 //! The rate limiter uses GCRA with one key per company. Cores share no state. A gateway that spreads its calls over N cores sends N with
-//! each call ([`CORES`]). Each core counts the call as N calls, so all cores together enforce the limit of one core.
+//! each call ([`CORES`]). Each core counts the call N times, so the cores together enforce the limit of a single core.
 
 use std::{
     collections::HashMap,
@@ -33,7 +33,7 @@ pub use crate::company_limits::RateLimit;
 
 pub(crate) type Verified = Result<VerifiedToken, TokenError>;
 
-/// Returns the token of an admitted call. The call can access only records of the token's company.
+/// Returns an admitted call's token. The call can access only its company's records.
 pub(crate) fn caller<T>(request: &Request<T>) -> Result<&VerifiedToken, Status> {
     // A missing token means that the pipeline did not check the call.
     request.extensions().get().ok_or_else(|| Error::internal().into())
@@ -77,7 +77,7 @@ pub(crate) struct AccessPolicy {
     limiters: Arc<Limiters>,
 }
 
-/// The token and rate limit of an admitted or rejected caller. Calls that need no token have neither.
+/// The token and rate limit of an admitted or rejected caller. Both are `None` if the call requires no token.
 #[derive(Debug, Default)]
 pub(crate) struct Caller {
     pub(crate) token: Option<VerifiedToken>,
@@ -238,7 +238,7 @@ impl<C: Clock> Limiter<C> {
         let wait = match self.companies.check_key_n(&company_id, cost) {
             Ok(Ok(state)) => {
                 let remaining = state.remaining_burst_capacity();
-                // A remainder below the cost admits no call.
+                // A remainder smaller than the cost admits no more calls.
                 return (self.headers(remaining - remaining % cost), Ok(()));
             }
             Ok(Err(until)) => until.wait_time_from(self.companies.clock().now()),
@@ -249,7 +249,7 @@ impl<C: Clock> Limiter<C> {
     }
 
     fn exceeded(&self, company_id: i64, wait: Duration) -> Error {
-        // Rounds up to whole seconds, because an earlier call would be rejected.
+        // Rounds up to whole seconds, because the limiter would reject an earlier retry.
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         let error = Error::new(Reason::RateLimited, "Too many requests. Please wait before trying again.")
             .retry_after(Duration::from_secs(seconds.max(1)));

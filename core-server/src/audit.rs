@@ -18,7 +18,7 @@ pub struct Checkpoint {
 ///
 /// # Errors
 ///
-/// Returns an error if the database does not respond or has no record of changes.
+/// Returns an error if the database does not respond or contains no record of changes.
 pub async fn companies(connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::Error> {
     let mut companies = vec![i64::MIN];
     loop {
@@ -34,7 +34,7 @@ pub async fn companies(connection: &mut PgConnection) -> Result<Vec<i64>, sqlx::
 ///
 /// # Errors
 ///
-/// Returns an error if the database does not respond or has no record of changes.
+/// Returns an error if the database does not respond or contains no record of changes.
 pub async fn checkpoint(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Option<Checkpoint>, sqlx::Error> {
     let end = "select company_id, position, encode(hash, 'hex') as hash from change_positions where company_id = $1";
     sqlx::query_as(end).bind(company_id).fetch_optional(executor).await
@@ -46,7 +46,7 @@ pub async fn checkpoint(executor: impl PgExecutor<'_>, company_id: i64) -> Resul
 ///
 /// # Errors
 ///
-/// Returns an error if the database does not respond or has no record of changes.
+/// Returns an error if the database does not respond or contains no record of changes.
 pub async fn compare(connection: &mut PgConnection, checkpoint: &Checkpoint) -> Result<Option<Broken>, sqlx::Error> {
     let Checkpoint { company_id, position, ref hash } = *checkpoint;
     let row = include_str!("audit/compare.sql");
@@ -77,7 +77,7 @@ pub struct Restore {
 ///
 /// # Errors
 ///
-/// Returns an error if the database does not respond or has no record of changes.
+/// Returns an error if the database does not respond or contains no record of changes.
 pub async fn restores(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec<Restore>, sqlx::Error> {
     let restores = "
         select position_before(resource, operation, position, ids, records) + 1 as first, position as last, nearest_shown(changed_at) as time
@@ -91,19 +91,19 @@ pub async fn restores(executor: impl PgExecutor<'_>, company_id: i64) -> Result<
 ///
 /// # Errors
 ///
-/// Returns an error if the database does not respond or has no record of changes.
+/// Returns an error if the database does not respond or contains no record of changes.
 pub async fn erased(executor: impl PgExecutor<'_>, company_id: i64) -> Result<i64, sqlx::Error> {
     let rows = "select count(*) from changes where company_id = $1 and erased_digest is not null";
     sqlx::query_scalar(rows).bind(company_id).fetch_one(executor).await
 }
 
-/// Checks every row of a company's record, and returns the first error.
+/// Checks every row in a company's record, and returns the first error.
 ///
-/// The check reads one snapshot in constant memory. Changes may be missing at the beginning only if retention dropped them.
+/// Reads one snapshot in constant memory. Changes can be missing at the beginning only if retention dropped them.
 ///
 /// # Errors
 ///
-/// Returns an error if the database does not respond or has no record of changes.
+/// Returns an error if the database does not respond or contains no record of changes.
 pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Option<Broken>, sqlx::Error> {
     if checkpoint(&mut *connection, company_id).await?.is_none() {
         // Changes without a checkpoint do not form a record.
@@ -135,7 +135,7 @@ pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Op
 
 /// Returns whether a company lacks changes although its records or drops show that it had some.
 ///
-/// For records older than the record of changes, a drop covers the first position, which the company got when the record began.
+/// For records older than the record of changes, a drop covers the first position, which was assigned when the record began.
 async fn is_removed(connection: &mut PgConnection, company_id: i64) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar(include_str!("audit/is_removed.sql")).bind(company_id).fetch_one(connection).await
 }
@@ -147,7 +147,7 @@ pub struct Retained {
     pub after: i64,
     /// The position of the last change.
     pub last: i64,
-    /// The number of changes between the two positions, without skipped positions.
+    /// The number of changes between the two positions, excluding skipped positions.
     pub changes: i64,
     /// The time of the first retained change, if any.
     pub since: Option<OffsetDateTime>,
@@ -160,13 +160,13 @@ pub struct Drop {
     pub after: i64,
     /// The position of the last dropped change.
     pub position: i64,
-    /// The number of dropped changes, without positions that a restore skipped.
+    /// The number of dropped changes, excluding positions that a restore skipped.
     pub changes: i64,
     /// The partition that contained the changes.
     pub part: Option<String>,
-    /// The retention at that time, in days, or `None` if drops were not recorded yet.
+    /// The retention at that time, in days, or `None` if drops were not yet recorded.
     pub days: Option<i32>,
-    /// When the changes were dropped, or when the drop was detected if drops were not recorded yet.
+    /// When the changes were dropped, or when the drop was detected if drops were not yet recorded.
     pub dropped_at: OffsetDateTime,
     /// The role that dropped the changes.
     pub dropped_by: String,
@@ -178,7 +178,7 @@ pub struct Drop {
 ///
 /// # Errors
 ///
-/// Returns an error if the database does not respond or has no record of changes.
+/// Returns an error if the database does not respond or contains no record of changes.
 pub async fn retained(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Option<Retained>, sqlx::Error> {
     sqlx::query_as(include_str!("audit/retained.sql")).bind(company_id).fetch_optional(executor).await
 }
@@ -187,7 +187,7 @@ pub async fn retained(executor: impl PgExecutor<'_>, company_id: i64) -> Result<
 ///
 /// # Errors
 ///
-/// Returns an error if the database does not respond or has no record of drops.
+/// Returns an error if the database does not respond or contains no record of drops.
 pub async fn drops(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec<Drop>, sqlx::Error> {
     let drops = "
         select after, position, position - after - passed_over as changes, part, days, nearest_shown(dropped_at) as dropped_at, dropped_by, program
@@ -195,9 +195,9 @@ pub async fn drops(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec
     sqlx::query_as(drops).bind(company_id).fetch_all(executor).await
 }
 
-/// Returns changes at the beginning that something other than retention has dropped, if any.
+/// Returns missing changes at the beginning that retention did not drop, if any.
 ///
-/// Drops must follow each other up to the beginning of the record, and must not contain changes within the retention.
+/// Drops must be contiguous up to the beginning of the record, and must not contain changes within the retention.
 async fn wrongly_dropped(connection: &mut PgConnection, company_id: i64) -> Result<Option<Broken>, sqlx::Error> {
     let wrong: Option<(i64, i64)> =
         sqlx::query_as(include_str!("audit/wrongly_dropped.sql")).bind(company_id).fetch_optional(connection).await?;
@@ -219,7 +219,7 @@ pub enum Broken {
     #[error("all changes were removed")]
     RemovedAll,
     /// The content, time or order of a row has changed.
-    #[error("changes {first} to {last} were altered or reordered, or belong to another record")]
+    #[error("changes {first} to {last} were altered or reordered, or belong to a different record")]
     Altered {
         /// The first position of the row.
         first: i64,
@@ -239,7 +239,7 @@ pub enum Broken {
         position: i64,
     },
     /// Retention dropped the checkpoint's change.
-    #[error("change {position} was removed after its retention time, so the checkpoint cannot be compared")]
+    #[error("change {position} was removed after its retention period, so the checkpoint cannot be compared")]
     NotRetained {
         /// The checkpoint's position.
         position: i64,

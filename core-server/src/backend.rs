@@ -19,7 +19,7 @@ pub(crate) struct Backend {
     pub(crate) quotas: Quotas,
     /// Per-company write queues.
     pub(crate) queues: Queues,
-    /// Single reads, which share statements.
+    /// Coalesces single reads into shared statements.
     pub(crate) affiliates: Reads<Affiliate>,
     pub(crate) urls: Reads<ComplianceUrl>,
     pub(crate) cases: Reads<ComplianceCase>,
@@ -33,7 +33,7 @@ impl fmt::Debug for Backend {
 }
 
 impl Backend {
-    /// Runs a potentially slow read with a permit for its company.
+    /// Runs a potentially slow read while holding a permit for its company.
     pub(crate) async fn with_permit<T>(
         &self,
         company_id: i64,

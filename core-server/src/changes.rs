@@ -1,5 +1,5 @@
-//! The record of changes: reads, watches, and the upkeep of its monthly partitions. Triggers write the
-//! record (`migrations/20261126000001_changes.sql`).
+//! The record of changes: reads, watches, and upkeep of its monthly partitions. Triggers write
+//! the record (`migrations/20261126000001_changes.sql`).
 
 mod as_of;
 mod feed;
@@ -15,6 +15,7 @@ use compliance_api::{
     MAX_ID,
     error::Error,
     rules::timestamp,
+    token::SCOPE_AUDIT,
     v1::{
         ListChangesRequest, ListChangesResponse, SearchChangesRequest, SearchChangesResponse, WatchChangesRequest,
         WatchChangesResponse, audit_service_server::AuditService, change_service_server::ChangeService,
@@ -85,13 +86,22 @@ impl ChangeService for ChangesService {
 #[tonic::async_trait]
 impl AuditService for ChangesService {
     async fn search_changes(&self, request: Request<SearchChangesRequest>) -> Served<SearchChangesResponse> {
+        let sees_all = sees_writers(&request)?;
         let (company_id, request) = accept(request)?;
+        if !sees_all && !names_case_work(&request) {
+            return Err(Error::scope_missing(SCOPE_AUDIT).into());
+        }
         let (changes, memory) = search(self.backend.source(company_id), &request).await?;
         Ok(with_memory(changes, memory))
     }
 }
 
-/// Returns matching changes, newest first, with the memory that they use.
+/// Returns whether a search names one case or URL, whose changes the `cases` scope also shows.
+fn names_case_work(request: &SearchChangesRequest) -> bool {
+    request.id.is_some() && matches!(request.resource.as_deref(), Some("case" | "url"))
+}
+
+/// Returns matching changes, newest first, with their memory reservation.
 async fn search(source: Source, request: &SearchChangesRequest) -> Result<(SearchChangesResponse, Reservation), Error> {
     let resource = request.resource.as_deref().and_then(resource_number);
     // Empty strings count as absent.

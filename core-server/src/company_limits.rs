@@ -72,7 +72,7 @@ impl CompanyLimit {
     }
 }
 
-/// The rate limit of a company: `N/s`, `N/m` or `off`.
+/// A company's rate limit: `N/s`, `N/m` or `off`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateLimit {
     /// No limit.
@@ -86,7 +86,7 @@ pub enum RateLimit {
     },
 }
 
-const RATE_EXPECTED: &str = "a rate limit is N/s, N/m or off, with N from 1 to 4294967295";
+const RATE_EXPECTED: &str = "must be N/s, N/m or off, with N from 1 to 4294967295";
 
 impl FromStr for RateLimit {
     type Err = &'static str;
@@ -134,7 +134,7 @@ mod tests {
             ("17:200/s", "must be COMPANY:LIMIT=VALUE"),
             ("x:in-flight=2", "\"x\" is not a company ID"),
             ("17:in flight=2", "\"in flight\" is not a limit"),
-            ("17:rate-limit=200", "rate-limit: a rate limit is N/s, N/m or off"),
+            ("17:rate-limit=200", "rate-limit: must be N/s, N/m or off"),
             ("17:in-flight=0", "in-flight: must be a whole number between 1 and"),
             ("17:memory=64MiB", "\"memory\" is not a limit"),
         ] {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn rate_limits_parse_only_documented_forms() {
+    fn rate_limits_accept_only_documented_forms() {
         assert_eq!("off".parse::<RateLimit>().unwrap(), RateLimit::Off);
         assert!(matches!("5/s".parse().unwrap(), RateLimit::Limited { requests, window }
             if requests.get() == 5 && window.as_secs() == 1));

@@ -1,4 +1,4 @@
-//! The database schema and its roles. One role owns and migrates the schema. The service runs as another role, which owns nothing.
+//! The database schema and its roles. One role owns and migrates the schema. The service runs as a different role, which owns nothing.
 
 use sqlx::{AssertSqlSafe, PgPool};
 pub use storage::{
@@ -56,9 +56,15 @@ const GRANT_TRIES: u32 = 5;
 /// The role must exist, the pool must belong to the owner, and the schema must be up to date.
 pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
     let error = |source| DatabaseError::Grant { role: role.to_owned(), source };
-    let owns = "select (relowner = to_regrole(quote_ident($1))) is true from pg_class where oid = 'changes'::regclass";
-    if sqlx::query_scalar(owns).bind(role).fetch_one(owner).await.map_err(error)? {
+    let owns = "select (relowner = to_regrole(quote_ident($1))) is true, pg_has_role(current_user, relowner, 'usage'), current_user::text
+        from pg_class where oid = 'changes'::regclass";
+    let (to_owner, by_owner, user): (bool, bool, String) =
+        sqlx::query_as(owns).bind(role).fetch_one(owner).await.map_err(error)?;
+    if to_owner {
         return Err(DatabaseError::GrantToOwner { role: role.to_owned() });
+    }
+    if !by_owner {
+        return Err(DatabaseError::GrantByOther { user });
     }
     let grants: Vec<String> =
         sqlx::query_scalar(GRANTS).bind(role).bind(READ_ONLY).bind(CALLED).fetch_all(owner).await.map_err(error)?;
@@ -89,7 +95,7 @@ pub async fn keep_changes(owner: &PgPool, days: i32) -> Result<(), DatabaseError
     let set = "update change_retention set days = $1, set_at = now(), set_by = session_user where days <> $1";
     let set = sqlx::query(set).bind(days).execute(owner).await.map_err(DatabaseError::Retention)?;
     if set.rows_affected() > 0 {
-        tracing::info!(days, "change retention set, in days");
+        tracing::info!(days, "set the change retention");
     }
     Ok(())
 }
@@ -103,11 +109,11 @@ pub async fn warn_if_owner(pool: &PgPool) {
         Ok(Some((role, true))) => tracing::warn!(
             role,
             "this database role owns the tables and could change the record of changes: run `compliance migrate --service-role …` as \
-             the owner, and run the service as the other role"
+             the owner, and run the service as that role"
         ),
         Ok(Some((role, false))) => tracing::warn!(
             role,
-            "this database role can change the record of changes, which an earlier release needed: run `compliance migrate \
+            "this database role can change the record of changes, which only earlier releases needed: run `compliance migrate \
              --service-role {role}` again as the owner of the tables"
         ),
         Ok(None) => {}

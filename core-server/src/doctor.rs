@@ -15,7 +15,7 @@ use storage::{
 /// Number of counts repaired per transaction. The company's writers wait for the transaction.
 const REPAIRED_COUNTS: i64 = 5000;
 
-/// Errors of checking or repairing counts.
+/// Errors from checking or repairing counts.
 #[derive(Debug, thiserror::Error)]
 pub enum DoctorError {
     /// Another process is checking the database.
@@ -45,7 +45,7 @@ pub struct Difference {
 /// Compares the counts of every list and company with the records. With `repair`, corrects the counts.
 ///
 /// Calls `report` for each company and list whose counts differ, and returns the total number of differing counts. Writers can continue:
-/// they change records and counts together, so a difference remains the same.
+/// they change records and counts together, so differences stay the same.
 pub async fn check_counts(
     connection: &mut PgConnection,
     repair: bool,
@@ -175,7 +175,7 @@ pub struct BehindSequence {
     pub greatest_id: i64,
 }
 
-/// A row that violates a later constraint, or whose ID is near the end of its range.
+/// A row that violates a constraint added later, or whose ID is near the end of its range.
 ///
 /// Reads return null for a date that violates its constraint, until the next write stores a valid date. Sequences do not advance to an ID
 /// near the end.
@@ -187,7 +187,7 @@ pub struct ViolatingRow {
     pub constraint: String,
     /// The company's ID.
     pub company_id: i64,
-    /// The record's ID, if the row has one.
+    /// The record's ID, if the row contains one.
     pub id: Option<i64>,
 }
 
@@ -217,7 +217,7 @@ const UNCERTAIN: &str = include_str!("doctor/uncertain.sql");
 const LAST_IDS: &str = "
     select s.of_table::text, s.of_column::text, s.most - (s.most >> 11) from id_sequences() s order by 1";
 
-/// Returns the rows with invalid values, at most `most` of each kind.
+/// Returns up to `most` rows of each kind with invalid values.
 ///
 /// These rows violate a constraint, or have an ID near the end of its range.
 ///
@@ -247,7 +247,7 @@ pub async fn check_values(connection: &mut PgConnection, most: i64) -> Result<Ve
         let rows: Vec<(i64, i64)> = sqlx::query_as(AssertSqlSafe(rows)).bind(most).fetch_all(&mut *connection).await?;
         violating.extend(rows.into_iter().map(|(company_id, id)| ViolatingRow {
             table: table.clone(),
-            constraint: format!("the range of IDs, which ends at {last}"),
+            constraint: format!("the ID range, which ends at {last}"),
             company_id,
             id: Some(id),
         }));
@@ -260,7 +260,7 @@ pub async fn check_values(connection: &mut PgConnection, most: i64) -> Result<Ve
 pub struct Months {
     /// The change retention, in days.
     pub days: i32,
-    /// The current and the next month, if missing. A month with changes in the default partition stays there.
+    /// The current and next months, if missing. A month whose changes are in the default partition does not count as missing.
     pub missing: Vec<String>,
     /// Months whose changes could have been dropped more than a day ago.
     pub overdue: Vec<String>,
@@ -270,7 +270,7 @@ pub struct Months {
 ///
 /// # Errors
 ///
-/// Returns an error if the database does not respond or has no record of changes.
+/// Returns an error if the database does not respond or contains no record of changes.
 pub async fn months(executor: impl PgExecutor<'_>) -> Result<Months, sqlx::Error> {
     sqlx::query_as(include_str!("doctor/months.sql")).fetch_one(executor).await
 }

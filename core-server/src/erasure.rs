@@ -1,7 +1,7 @@
 //! Erases the personal data of an affiliate or a whole company from the records and the record of changes.
 //!
-//! The hash chain stays intact: an erased row keeps its digest, and the erasure's entry has the digest of the
-//! rest (`migrations/20261127000040_erasure.sql`).
+//! The hash chain stays intact: an erased row keeps its digest, and the erasure's entry contains the digest of
+//! the rest (`migrations/20261127000040_erasure.sql`).
 
 mod step;
 
@@ -25,8 +25,8 @@ use crate::{
 
 /// Erases an affiliate with its URLs and cases.
 ///
-/// Each transaction has a bounded size, and the affiliate comes last. After an interruption, call this again. Returns `None` if the company
-/// has no such affiliate.
+/// Transactions are bounded in size, and the last one erases the affiliate itself. After an interruption, call this function again. Returns
+/// `None` if the company has no such affiliate.
 ///
 /// # Errors
 ///
@@ -97,7 +97,7 @@ impl ErasureService for Erasures {
     }
 }
 
-/// What was erased, or the affiliate's revision if the request does not accept it.
+/// What was erased, or the affiliate's revision if the request does not accept that revision.
 type Erased = Result<Option<Step>, i64>;
 
 /// Returns an affiliate's revision if it is not among `revisions`. Locks the affiliate until the transaction ends.
@@ -112,10 +112,10 @@ async fn other_revision(
     Ok(revision.filter(|revision| !revisions.contains(revision)))
 }
 
-/// Maximum number of change rows per transaction when a company is erased.
+/// Maximum number of change rows per transaction when erasing a company.
 const ERASED_CHANGES: i64 = 256;
 
-/// The record tables, each before the tables that it references, with the column that selects rows to delete.
+/// The record tables, each listed before the tables it references, with the column that selects rows to delete.
 const RECORDS: [(&str, &str); 8] = [
     ("webhook_deliveries", "webhook_id"),
     ("webhooks", "id"),
@@ -162,7 +162,7 @@ pub async fn rows_by_table(connection: &mut PgConnection, company_id: i64) -> Re
 
 /// Erases a company's records, their counts, and the personal data in its record of changes.
 ///
-/// Records that others write during this time can remain.
+/// Records written during the erasure can remain.
 ///
 /// # Errors
 ///
@@ -177,14 +177,14 @@ pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Re
         loop {
             match retried(async || erase_records(connection, company_id, table, key).await).await? {
                 0 => break,
-                deleted => tracing::info!(table, deleted, "records erased"),
+                deleted => tracing::info!(table, deleted, "erased records"),
             }
         }
     }
     let mut position = 0;
     while let Some(last) = retried(async || erase_changes(connection, company_id, position).await).await? {
         position = last;
-        tracing::info!(position, "changes erased");
+        tracing::info!(position, "erased changes");
     }
     for table in COUNTS {
         let delete = AssertSqlSafe(format!("delete from {table} where company_id = $1 and n = 0"));
@@ -195,7 +195,7 @@ pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Re
 
 /// Erases up to [`ERASED_RECORDS`] records of a table in one transaction, and returns their number.
 ///
-/// Also erases what other writers have just added to these records.
+/// Also erases data that other writers have just added to these records.
 async fn erase_records(
     connection: &mut PgConnection,
     company_id: i64,

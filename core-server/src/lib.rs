@@ -35,7 +35,7 @@ pub use server::{Core, CoreService, StartError, unready};
 pub use settings::{CoreSettings, GrpcConnections, WebhookSettings};
 pub use storage::table::SchemaError;
 
-/// Thresholds at which operations change strategy, and limits that tests reach.
+/// Thresholds at which operations change strategy, and limits that tests exercise.
 pub mod limits {
     pub use crate::{
         affiliates::MANY_AFFILIATES,

@@ -29,7 +29,7 @@ use crate::{
 
 /// Maximum size of a message with several records, in bytes. Small, because each connection with a stalled client holds one message.
 pub const MESSAGE_BYTES: usize = 16 << 10;
-/// How long a task keeps data for a stalled reader. Then the task drops the data, and reads it again later.
+/// How long a task keeps data for a stalled reader. After this time, the task drops the data and rereads it later.
 pub(crate) const MESSAGE_STALLED: Duration = Duration::from_millis(500);
 
 /// How long a client can still read the error after its deadline.
@@ -37,7 +37,7 @@ const DEADLINE_SLACK: Duration = Duration::from_secs(2);
 
 /// Sends a task's messages. Each message holds its resources until the reader asks for the next one.
 pub(crate) struct Messages<T, H = ()> {
-    /// Has a permit while the reader waits for a message.
+    /// Holds a permit while the reader waits for a message.
     wanted: Arc<Semaphore>,
     sender: mpsc::UnboundedSender<Sent<T, H>>,
 }
@@ -50,19 +50,19 @@ impl<T, H> Messages<T, H> {
         self.wanted.available_permits() > 0
     }
 
-    /// Waits until the reader asks for a message. If the reader leaves, the task is dropped here.
+    /// Waits until the reader asks for a message. If the reader disconnects, the task is dropped here.
     pub(crate) async fn wanted(&self) {
         let _ = self.wanted.acquire().await;
     }
 
     pub(crate) fn send(&self, message: T, resources: H) {
         self.wanted.forget_permits(1);
-        // Without a reader, the task is dropped at its next wait.
+        // If the reader has disconnected, the task is dropped at its next wait.
         let _ = self.sender.send(Some(Ok((message, resources))));
     }
 }
 
-/// Responds with a stream of a task's messages. The stream ends when the task ends, the reader leaves, or the deadline passes.
+/// Responds with a stream of a task's messages. The stream ends when the task ends, the reader disconnects, or the deadline passes.
 ///
 /// `open` counts the stream as open.
 pub(crate) fn respond<T, H, E, F>(
@@ -81,7 +81,7 @@ where
     let making = timeout_at(deadline, make(Messages { wanted: Arc::clone(&wanted), sender: sender.clone() }));
     let task = async move {
         let ended = tokio::select! {
-            // Once the reader has left, the task reads and writes nothing more.
+            // Once the reader has disconnected, the task reads and writes nothing more.
             biased;
             () = sender.closed() => return,
             ended = making => ended,
@@ -110,7 +110,7 @@ pub(crate) fn timeout_of<T>(request: &Request<T>, longest: Duration) -> Duration
     deadline::timeout(request.metadata().as_ref(), longest)
 }
 
-/// Returns the stream from which the reader takes the messages.
+/// Returns the reader's end of a message stream.
 fn receive<T: Send + 'static, H: Send + 'static>(
     wanted: Arc<Semaphore>,
     received: mpsc::UnboundedReceiver<Sent<T, H>>,
@@ -128,7 +128,7 @@ fn receive<T: Send + 'static, H: Send + 'static>(
     Box::pin(messages.fuse())
 }
 
-/// Maximum time in which a client sends no chunk or reads no acknowledgement.
+/// Maximum time that a client can go without sending a chunk or reading an acknowledgement.
 const STREAM_IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Saves a stream's chunks.
@@ -197,7 +197,7 @@ impl<R: Send + 'static> Stream<R> {
         Ok(())
     }
 
-    /// Runs work with a permit. The timeout cancels the statement of unfinished work.
+    /// Runs work with a permit. On timeout, cancels the running statement.
     async fn work<T>(&self, work: DatabaseWork, step: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let Self { backend, caller, .. } = self;
         let working = async {

@@ -1,4 +1,4 @@
-//! Operations of internal services: crawlers, case tools and migrations write what partners read.
+//! Operations for internal services: crawlers, case tools and migrations write the data that partners read.
 //!
 //! Each operation runs one statement for a whole request or stream chunk. It first validates the items and resolves their names, so only
 //! invalid items are rejected.

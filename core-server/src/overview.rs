@@ -1,4 +1,4 @@
-//! Figures about all records of a company, from one statement.
+//! Computes figures about all of a company's records, with one statement.
 
 use std::{collections::BTreeMap, sync::Arc, time::SystemTime};
 
@@ -38,7 +38,7 @@ impl OverviewService for Overviews {
     }
 }
 
-/// The statement's row. Lists on one subject have the same length and order.
+/// The statement's row. Lists about the same subject have the same length and order.
 struct Figures {
     open: i64,
     up_to_7_days: i64,

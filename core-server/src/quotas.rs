@@ -1,4 +1,4 @@
-//! Per-company limits in this process: memory, calls, streams, and statements that are not coalesced. Also measures each company's usage.
+//! Enforces per-company limits in this process (memory, calls, streams and uncoalesced statements), and measures each company's usage.
 
 use std::{collections::HashMap, sync::Arc, thread::available_parallelism, time::Duration};
 
@@ -15,7 +15,7 @@ use tonic::{Code, Response};
 
 use crate::{CompanyLimit, CoreSettings, Limit};
 
-/// Each company can have a quarter of the calls in flight, and at least `CALLS_AT_LEAST`.
+/// Each company can use a quarter of the calls in flight, and at least `CALLS_AT_LEAST`.
 pub const CALL_SHARE: usize = 4;
 const CALLS_AT_LEAST: usize = 64;
 /// Maximum number of streams, as a multiple of the maximum per company.
@@ -29,7 +29,7 @@ const LARGE_PAGES: usize = 4;
 const LARGE_PAGE_SHARE: usize = 4;
 /// Maximum number of health and reflection streams, which need no token.
 pub const OPEN_STREAMS: usize = 1024;
-/// Maximum number of watchers. Each watcher holds little memory, and a connection or one stream on a connection.
+/// Maximum number of watchers. Each watcher uses little memory, and a connection or one stream on a connection.
 const WATCHERS: usize = 10_000;
 /// Maximum number of watchers per company.
 pub const WATCHERS_OF_A_COMPANY: usize = 2000;
@@ -45,7 +45,7 @@ pub(crate) struct Quotas {
     pub(crate) usage: Arc<Usage>,
     /// Calls that open a watch. Their limit is separate, because a company can open all its watches simultaneously.
     openings: Counts,
-    /// Streams without a token.
+    /// Streams that need no token.
     pub(crate) open_to_all: Arc<Semaphore>,
     /// Pages and batches.
     pub(crate) statements: WorkQueue,
@@ -228,7 +228,7 @@ impl Usage {
 }
 
 impl CompanyUsage {
-    /// Creates the metrics of a label. Counters start at 0, which makes their first increase visible.
+    /// Creates a label's metrics. Counters start at 0, which makes their first increase visible.
     fn labelled(company: String) -> Self {
         let calls = |result: &'static str| {
             let calls = counter!(CALLS, "company" => company.clone(), "result" => result);

@@ -1,4 +1,5 @@
-//! Queries for one record, from files with placeholders for the key and the tables. A row contains the record's infractions as lists.
+//! Builds queries for one record, from files with placeholders for the key and the tables. A row contains the record's
+//! infractions as lists.
 
 use compliance_api::catalogue::Vocabulary::{InfractionName, InfractionType};
 use sqlx::{Row as _, postgres::PgRow};
@@ -62,7 +63,7 @@ pub(crate) fn read_infractions(
     Ok(types.zip(list("infraction_names", "own_infraction_names", InfractionName)?))
 }
 
-/// Returns the comma-separated revisions that a request's etag accepts, or `None` without an etag.
+/// Returns the comma-separated revisions that a request's etag accepts, or `None` if there is no etag.
 ///
 /// Text other than a revision matches no record.
 pub(crate) fn revisions(etag: &str) -> Option<Vec<i64>> {

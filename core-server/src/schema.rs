@@ -1,4 +1,4 @@
-//! The schema that this version requires, and the statements of all operations.
+//! The schema that this version requires, and every operation's statements.
 
 use compliance_api::v1::{Affiliate, AffiliateInput, ComplianceCase, ComplianceUrl};
 use storage::{Schema, table::Expected};
@@ -50,7 +50,7 @@ fn statements() -> Vec<(&'static str, &'static str)> {
     pages.chain(reads).chain(writes).collect()
 }
 
-/// Returns the tables and types that the core expects in the database catalogue.
+/// Returns the tables and types that the core expects in the database catalog.
 pub(crate) fn expected() -> Expected {
     let expected = Expected::default()
         .record::<Affiliate>()
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(made.collect::<BTreeSet<_>>(), known.collect());
     }
 
-    /// Renames the tables and their constraints to shard names. Statements with any other name then fail to prepare.
+    /// Renames the tables and their constraints to shard names. Statements that use any other name then fail to prepare.
     #[tokio::test]
     async fn every_statement_prepares_with_shard_names() {
         let server = TestCluster::start(ClusterOptions::temporary()).await;
@@ -179,6 +179,6 @@ mod tests {
         let lists = list_statements().count();
         let described = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".sqlx")).unwrap().count();
         let all = lists + read_statements().count() + write_statements().count() + described + others;
-        assert!(all <= STATEMENT_CACHE, "{all} statements, {lists} of them for lists");
+        assert!(all <= STATEMENT_CACHE, "{all} statements, including {lists} for lists");
     }
 }

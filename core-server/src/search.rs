@@ -1,8 +1,8 @@
 //! Searches for records that contain all words of a text, regardless of case, accents and word order.
 //!
-//! No index finds a text within another text, so a search reads the company's records in result order until it has enough. Exact matches
-//! come first, and use indexes. Parameters are subqueries, which hide their values from the planner, so it always chooses this order. The
-//! statement queue is fair to companies, and the call's deadline ends a search that takes too long.
+//! No index covers substring matches, so a search reads the company's records in result order until it has enough. Exact matches come
+//! first, and use indexes. Parameters are subqueries, which hide their values from the planner, so the planner always chooses this order.
+//! The statement queue is fair to companies, and the call's deadline ends a search that takes too long.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -82,13 +82,16 @@ static ALIKE: LazyLock<HashMap<Vec<char>, String>> = LazyLock::new(|| {
     alike
 });
 
+/// Variants of apostrophes and hyphens. The plain hyphen comes first in its set, where it does not denote a range.
+const SIGNS: [&str; 2] = ["'’‘ʼ´`", "-‐‑–"];
+
 /// Returns a regular expression that matches a word regardless of case and accents.
 ///
-/// The expression lists all forms of each letter, because the database locale may define others.
+/// The expression lists all forms of each letter, because the database locale may define different ones.
 fn pattern(word: &str) -> String {
     let mut plain: Vec<char> = word.nfc().filter(|character| !is_mark(*character)).flat_map(folded).collect();
     if plain.is_empty() {
-        // The word has only accents. An empty pattern would match everything.
+        // The word consists only of accents. An empty pattern would match everything.
         plain.extend(word.chars());
     }
     let mut pattern = String::with_capacity(plain.len() * 64);
@@ -113,6 +116,9 @@ fn one(character: char) -> String {
     let (first, last) = MARKS;
     if let Some(letters) = ALIKE.get(&[character][..]) {
         return format!("[{letters}][{first}-{last}]*");
+    }
+    if let Some(signs) = SIGNS.iter().find(|signs| signs.contains(character)) {
+        return format!("[{signs}]");
     }
     if character.is_ascii() && !character.is_alphanumeric() {
         // A backslash escapes special characters.
@@ -153,11 +159,12 @@ mod tests {
         assert!(pattern("strasse").contains("|[ßẞ])"), "{}", pattern("strasse"));
         assert_eq!(pattern("你が가"), "你(?:が|か\u{3099})(?:\u{1100}\u{1161}|[가])");
         assert_eq!(pattern(r"%_.*\[("), r"\%\_\.\*\\\[\(");
+        assert_eq!(pattern("’-"), "['’‘ʼ´`][-‐‑–]");
         assert_eq!(pattern("\u{301}"), "\u{301}");
     }
 
     #[test]
-    fn record_ids_accept_kind_and_hash_prefixes() {
+    fn record_ids_may_start_with_type_or_number_sign() {
         for (text, expected) in [
             ("494", Some(494)),
             ("#494", Some(494)),

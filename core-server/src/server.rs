@@ -1,4 +1,4 @@
-//! All core services, for network clients and in-process clients.
+//! Serves all core services to network clients and in-process clients.
 
 mod batch_read;
 mod call;

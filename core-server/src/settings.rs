@@ -1,4 +1,4 @@
-//! Core settings. Each field has its flag, environment variable, default and bounds.
+//! Core settings. Each field defines its flag, environment variable, default and bounds.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -9,7 +9,7 @@ use ipnet::IpNet;
 
 use crate::{CompanyLimit, access::RateLimit};
 
-/// Default number of companies with their own metric labels. Each has nine series.
+/// Default number of companies with their own metric labels. Each label adds nine series.
 const COMPANIES_WITH_METRICS: usize = 200;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -64,7 +64,7 @@ pub struct CoreSettings {
     #[arg(long, env = "COMPLIANCE_MESSAGE_LIMIT", default_value = "64MiB", value_name = "SIZE",
           value_parser = size(1 << 10..=u64::MAX))]
     pub message_limit: usize,
-    /// Maximum memory of a decoded gRPC message.
+    /// Maximum memory for a decoded gRPC message.
     #[arg(long, env = "COMPLIANCE_MESSAGE_MEMORY", default_value = "128MiB", value_name = "SIZE",
           value_parser = size(1 << 20..=u64::MAX))]
     pub message_memory: usize,
@@ -84,7 +84,7 @@ pub struct CoreSettings {
     /// Webhook delivery.
     #[command(flatten)]
     pub webhooks: WebhookSettings,
-    /// Limits of client connections.
+    /// Client connection limits.
     #[command(flatten)]
     pub connections: GrpcConnections,
 }
@@ -92,7 +92,7 @@ pub struct CoreSettings {
 /// Webhook delivery settings.
 #[derive(Args, Clone, Debug)]
 pub struct WebhookSettings {
-    /// Do not deliver changes to webhooks, because other cores do.
+    /// Do not deliver changes to webhooks from this core; other cores deliver them.
     #[arg(id = "no-webhook-delivery", long, env = "COMPLIANCE_NO_WEBHOOK_DELIVERY")]
     pub no_delivery: bool,
     /// Private networks that can contain webhook endpoints, in addition to the internet, such as 10.1.0.0/16. Separate several networks
@@ -105,15 +105,15 @@ pub struct WebhookSettings {
         value_delimiter = ','
     )]
     pub networks: Vec<IpNet>,
-    /// PEM file with the certificate authorities of webhook endpoints, in addition to the system's.
+    /// PEM file with the certificate authorities for webhook endpoints, in addition to the system's.
     #[arg(id = "webhook-ca", long, env = "COMPLIANCE_WEBHOOK_CA", value_name = "FILE")]
     pub ca: Option<PathBuf>,
 }
 
-/// Connection limits of the gRPC port.
+/// Connection limits for the gRPC port.
 #[derive(Args, Clone, Debug)]
 pub struct GrpcConnections {
-    /// Maximum time until a gRPC connection has sent the head of its first request.
+    /// Maximum time for a gRPC connection to send the head of its first request.
     #[arg(id = "grpc-header-timeout", long, env = "COMPLIANCE_GRPC_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub header_timeout: Duration,

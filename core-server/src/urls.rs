@@ -41,7 +41,7 @@ use crate::{
 
 pub(crate) struct ComplianceUrls {
     backend: Arc<Backend>,
-    /// Adds the URLs of small requests.
+    /// Adds the URLs in small requests.
     add_few: Writes<AddFew>,
 }
 

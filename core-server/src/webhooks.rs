@@ -1,5 +1,5 @@
-//! Webhooks: company endpoints, and the delivery of changes to them. The record of changes is the queue, in which each endpoint has
-//! a position.
+//! Webhooks: company endpoints, and the delivery of changes to them. The record of changes serves as the queue, in which each
+//! endpoint has a position.
 
 mod addresses;
 mod deliver;
@@ -49,7 +49,7 @@ use crate::{
 
 /// Maximum number of webhooks per company. Each webhook reads the company's changes.
 const MAX_WEBHOOKS: i64 = 20;
-/// How long a repeated create request gets the first response, with the secret.
+/// How long a repeated create request returns the first response, with the secret.
 const WEBHOOK_REPEATS: Duration = Duration::from_hours(1);
 /// Maximum number of concurrent DNS lookups for requests.
 const WEBHOOK_CHECKS: usize = 256;
@@ -62,7 +62,7 @@ const WEBHOOK_TESTS: usize = 32;
 /// Maximum number of test messages in flight, per company.
 const WEBHOOK_COMPANY_TESTS: usize = 4;
 
-/// The disabled reason of a webhook that a request disabled.
+/// The disabled reason for a webhook that a request disabled.
 const DISABLED: &str = "A request disabled the webhook.";
 
 pub(crate) struct Webhooks {
@@ -125,7 +125,7 @@ impl Webhooks {
     }
 }
 
-/// Returns a digest that identifies a create request. Includes the caller, because no other caller may get the secret.
+/// Returns a digest that identifies a create request. Includes the caller, because no other caller may receive the secret.
 fn digest(subject: Option<&str>, webhook: &WebhookInput) -> [u8; 32] {
     let mut webhook = webhook.clone();
     webhook.types.sort();

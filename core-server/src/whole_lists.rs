@@ -1,4 +1,4 @@
-//! Streams all records of a company, in pages read by key: lists without page numbers, and exports.
+//! Streams all of a company's records, in pages read by key: lists without page numbers, and exports.
 
 use std::sync::Arc;
 
@@ -26,10 +26,10 @@ pub const PAGE_RECORDS: i64 = 72;
 /// Maximum number of records in a message.
 pub const MESSAGE_RECORDS: usize = 12;
 
-/// Streams every record of the company that a request asks for.
+/// Streams every record that a request asks for.
 ///
-/// `read` returns the ID after which the records begin, a position, and the request's filters. With a position, reads only records that
-/// have changed since, unless reading all records is faster.
+/// `read` returns the ID after which the records begin, a position, and the request's filters. If there is a position, reads only records
+/// that have changed since, unless reading all records is faster.
 ///
 /// Reads each page while the reader consumes the previous one. A stalled reader holds no connection and, after a short while, no page.
 pub(crate) async fn all<M: Check, T: RecordPage>(
@@ -69,7 +69,7 @@ impl<T: RecordPage> Producer<T> {
                 drop(page);
                 self.messages.wanted().await;
             } else if is_last {
-                // All records of the window were sent.
+                // All records in the window were sent.
                 let Some(window_end) = window_end else { return Ok(()) };
                 self.after = window_end;
             }

@@ -1,4 +1,4 @@
-//! The schema on Citus. `TEST_DATABASE_URL` must name its coordinator.
+//! Tests the schema on Citus. `TEST_DATABASE_URL` must point to the coordinator.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ async fn run(pool: &PgPool, statements: &[&'static str]) {
     }
 }
 
-/// Connects, as the owner, to the node that has this shard.
+/// Connects, as the owner, to the node that contains this shard.
 async fn worker(pool: &PgPool, options: &PgConnectOptions, shard: i64) -> PgConnection {
     let mut connection = PgConnection::connect_with(&options_of_worker(pool, options, shard).await).await.unwrap();
     let settings = "set citus.enable_ddl_propagation = off; set citus.override_table_visibility = off";
@@ -75,7 +75,7 @@ async fn worker_nodes_are_rejected() {
 #[ignore = "needs TEST_DATABASE_URL"]
 async fn tables_are_distributed_by_company() {
     let pool = database::connect(fresh_database().await.options, 2).await.unwrap();
-    // Each node has a copy of the migrations table.
+    // Each node contains a copy of the migrations table.
     let tables = "
         select c.relname::text, concat_ws(' ', p.partmethod, column_to_column_name(p.logicalrelid, p.partkey)), p.colocationid
         from pg_class c left join pg_dist_partition p on p.logicalrelid = c.oid
@@ -104,7 +104,7 @@ async fn tables_are_distributed_by_company() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs TEST_DATABASE_URL"]
-async fn workers_have_four_shards_by_default() {
+async fn shard_count_defaults_to_four_per_worker() {
     let options = fresh_database().await.options;
     for (setting, expected) in [
         ("reset citus.shard_count", "select 4 * count(*) from pg_dist_node where groupid <> 0"),

@@ -1,4 +1,4 @@
-//! `compliance doctor`: list counts, ID sequences and stored values.
+//! Tests `compliance doctor`: list counts, ID sequences and stored values.
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AffiliateInput, AffiliateSync, AffiliateUpdate, AttachIncidentsRequest,
@@ -161,7 +161,7 @@ async fn taken_ids_advance_the_sequence() {
     let company = new_company();
     let mut clients = core.company(company);
     for _ in 0..20 {
-        // Takes more IDs than a write makes attempts.
+        // Takes more IDs than a write's maximum number of attempts.
         sqlx::raw_sql("insert into affiliates (company_id, client_affiliate_id, affiliate_name) select 1, 'x', gen_random_uuid()::text")
             .execute(&core.pool)
             .await
@@ -197,7 +197,7 @@ async fn doctor_reports_ids_near_the_maximum() {
     let named = check_values(&mut connection, 20).await.unwrap();
     let rows: Vec<_> = named.iter().map(|row| (&*row.table, row.company_id, row.id)).collect();
     assert_eq!(rows, [("affiliates", company, Some((1 << 53) - 1))]);
-    assert_eq!(named[0].constraint, "the range of IDs, which ends at 9002801208229888");
+    assert_eq!(named[0].constraint, "the ID range, which ends at 9002801208229888");
     // A create that draws a taken ID ignores the extreme ID when it advances the sequence.
     run(&core.pool, BEHIND).await;
     assert!(clients.affiliate("New").await < 1000);
@@ -206,7 +206,7 @@ async fn doctor_reports_ids_near_the_maximum() {
     assert!(id > 1 << 40 && id < 1 << 52, "{id}");
 }
 
-/// Sets every date of every record to `{value}`, which no response can show.
+/// Sets every date in every record to `{value}`, which no response can show.
 const DATES: &str = "
     do $$
     declare
@@ -276,7 +276,7 @@ async fn unrepresentable_dates_read_as_null_and_are_reported() {
         let tables: Vec<&str> = named.iter().map(|row| &*row.table).collect();
         assert_eq!(tables, ["affiliates", "compliance_cases", "compliance_urls", "infractions"], "{value}");
         assert!(named.iter().all(|row| row.company_id == company && row.id.is_some()), "{named:?}");
-        // The database rejects new dates of this kind.
+        // The database rejects new dates with this value.
         let refused = sqlx::query(
             "insert into affiliates (company_id, client_affiliate_id, affiliate_name, start_date) values ($1, 'N', 'N', $2::text::date)",
         );
@@ -285,7 +285,7 @@ async fn unrepresentable_dates_read_as_null_and_are_reported() {
     }
 }
 
-/// A write that does not set the date replaces it with the value that reads return. Other items of the request succeed.
+/// A write that does not set the date replaces it with the value that reads return. Other items in the request succeed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn records_with_unrepresentable_dates_stay_writable() {
     for value in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {

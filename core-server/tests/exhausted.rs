@@ -1,4 +1,4 @@
-//! Busy and exhausted databases: locked tables, full disks and resource limits.
+//! Tests busy and exhausted databases: locked tables, full disks and resource limits.
 
 use std::{
     collections::HashSet,
@@ -19,7 +19,7 @@ async fn run(pool: &PgPool, statement: &str) {
     sqlx::raw_sql(AssertSqlSafe(statement.to_owned())).execute(pool).await.unwrap();
 }
 
-/// A trigger raises PostgreSQL's SQLSTATEs for missing resources. Each kind of write returns `UNAVAILABLE` and changes nothing.
+/// A trigger raises PostgreSQL's SQLSTATEs for exhausted resources. Each kind of write returns `UNAVAILABLE` and changes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn exhausted_database_rejects_writes_but_serves_reads() {
     let core = TestCore::start().await;

@@ -1,4 +1,4 @@
-//! Integration tests of the core with a real PostgreSQL. One binary is linked once and starts one server.
+//! Integration tests for the core, against a real PostgreSQL server. A single binary is linked once and starts one server.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
 

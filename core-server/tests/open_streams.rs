@@ -1,4 +1,4 @@
-//! The limit for unauthenticated streams. Health checks still succeed.
+//! Tests the limit for unauthenticated streams. Health checks still succeed.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Searches in databases with other locales.
+//! Tests searches in databases with a different locale.
 
 use compliance_api::v1::{AffiliateInput, CreateAffiliateRequest, SearchAffiliatesRequest};
 use test_support::{TestCore, fresh_database, new_company};

@@ -1,4 +1,4 @@
-//! Server shutdown, which endless streams do not delay.
+//! Tests that endless streams do not delay server shutdown.
 
 use std::time::Duration;
 

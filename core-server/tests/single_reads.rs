@@ -1,4 +1,4 @@
-//! Reads of single records: responses and retries.
+//! Tests reads of single records: responses and retries.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use tower::ServiceExt as _;
 
 use crate::monitoring::builders::{observation, opening};
 
-/// Status, headers, messages and trailers of a response.
+/// A response's status, headers, messages and trailers.
 type Answer = (u16, HeaderMap, Bytes, Option<HeaderMap>);
 
 /// Encodes the request for a record ID.
@@ -94,8 +94,8 @@ async fn single_reads_accept_only_identity_encoding() {
     }
 }
 
-/// Writes used all connections, so the read must first set its own lock timeout. This statement reveals the lost connections, and the read
-/// runs again on a new one.
+/// Writes used all connections, so the read must first set its own lock timeout. This statement reveals the lost connections, and the core
+/// retries the read on a new one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_retry_after_losing_all_connections() {
     let database = fresh_database().await;

@@ -1,4 +1,4 @@
-//! Generates the field rule checks: a `Check` for every request and every message nested in one.
+//! Generates field rule checks: a `Check` for every request and its nested messages.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -10,10 +10,10 @@ use super::{
     options::{self, flag},
 };
 
-/// Requests without rules of their own. The requests inside them are checked instead.
+/// Requests without their own rules. The requests inside them are checked instead.
 const UNCHECKED: &[&str] = &["BatchReadRequest"];
 
-/// Writes a `Check` implementation for every request and every message nested in one.
+/// Writes a `Check` implementation for every request and its nested messages.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     let mut within = BTreeMap::new();
     for message in pool.all_messages() {
@@ -104,7 +104,7 @@ fn write_field(
     Ok(())
 }
 
-/// Writes the check for a `needs` rule: the other field must be present.
+/// Writes the check for a `needs` rule: the needed field must be present.
 fn write_needed(field: &FieldDescriptor, needed: &str, code: &mut String) -> anyhow::Result<()> {
     let name = field.name();
     let (holder, message) = match field.kind() {
@@ -112,7 +112,8 @@ fn write_needed(field: &FieldDescriptor, needed: &str, code: &mut String) -> any
         _ => (field.parent_message().clone(), "Self".to_owned()),
     };
     let index = holder.fields().position(|other| other.name() == needed);
-    let index = index.with_context(|| format!("{name} needs {needed}, but {} has no such field", holder.name()))?;
+    let index =
+        index.with_context(|| format!("{name} needs {needed}, but {} contains no such field", holder.name()))?;
     let described = format!("&<{message} as crate::rules::Check>::MESSAGE.fields[{index}]");
     if message == "Self" {
         let value = format!("self.{needed}.as_deref()");

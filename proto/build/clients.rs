@@ -114,7 +114,7 @@ fn call_over_channel(method: &MethodDescriptor) -> String {
 
 /// Returns the body of a coalesced read, or `None` if `Read` cannot carry the request.
 ///
-/// Reads of a past state and reads without concurrent reads are ordinary calls.
+/// Reads of past states and reads without concurrent reads are ordinary calls.
 fn coalesced(pool: &DescriptorPool, method: &MethodDescriptor) -> Option<String> {
     let read = pool.get_message_by_name("compliance.v1.Read")?;
     let field = read.fields().find(|field| field.kind() == Kind::Message(method.input()))?;

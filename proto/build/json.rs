@@ -1,4 +1,4 @@
-//! Generates the JSON format of partner responses and of records in files.
+//! Generates serde attributes for partner responses and record files.
 
 use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageDescriptor};
 use tonic_prost_build::Builder;
@@ -54,7 +54,7 @@ pub(crate) fn form(field: &FieldDescriptor) -> Option<&'static str> {
     }
 }
 
-/// Returns the serde attributes of a record field. Null is accepted, but never written.
+/// Returns the serde attributes of a record field. Reading accepts null; writing omits absent fields.
 fn record_form(field: &FieldDescriptor) -> &'static str {
     match (field.kind(), field.cardinality()) {
         (_, Cardinality::Repeated) => {

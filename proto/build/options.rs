@@ -6,7 +6,7 @@ use prost_reflect::{
     DescriptorPool, DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, ReflectMessage as _, Value,
 };
 
-/// Returns the value of an option, or the default of its type.
+/// Returns an option's value, or the default of its type.
 pub(crate) fn value(pool: &DescriptorPool, options: &DynamicMessage, name: &str) -> anyhow::Result<Value> {
     let option = pool.get_extension_by_name(&format!("compliance.v1.{name}"));
     let option = option.with_context(|| format!("the option {name} is not declared"))?;

@@ -10,7 +10,7 @@ use super::options::{self, flag, text};
 /// Number of bits in a field set. Field numbers must be smaller.
 const MASK_BITS: u32 = 63;
 
-/// Writes a `Record` implementation for every message with the option `table`.
+/// Writes a `Record` implementation for every message with the `table` option.
 pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     let mut code = String::new();
     for message in pool.all_messages().filter(|message| message.package_name() == "compliance.v1") {

@@ -1,4 +1,4 @@
-//! Single reads from many callers, batched into one call.
+//! Batches single reads from many callers into one call.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 #[derive(Debug, Default)]
 pub struct Readings(Arc<()>);
 
-/// A single read in progress. Dropping this value ends it.
+/// A single read in progress, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Reading(Arc<()>);
 
@@ -33,7 +33,7 @@ impl Readings {
 }
 
 impl Reading {
-    /// Returns whether no other read is in progress.
+    /// Returns whether this is the only read in progress.
     pub fn is_alone(&self) -> bool {
         // `Readings` holds the other reference.
         Arc::strong_count(&self.0) == 2
@@ -46,12 +46,12 @@ pub trait ReadRecords: Send + Sync + 'static {
     /// Begins a read. If no other read is in progress, an ordinary call is enough.
     fn begin(&self) -> Reading;
 
-    /// Sends a read. The metadata holds its token and request ID.
+    /// Sends a read. The metadata contains its token and request ID.
     async fn read(&self, request: Request<Operation>) -> Result<Response<Outcome>, Status>;
 }
 
 impl Read {
-    /// Creates a read from a request. `authorization` is the index of its token.
+    /// Creates a read from a request. `authorization` is the token's index.
     pub fn new(authorization: u32, request: &Request<Operation>) -> Self {
         let headers: &HeaderMap = request.metadata().as_ref();
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -76,7 +76,7 @@ impl Read {
 }
 
 impl BatchReadResponse {
-    /// Converts the result to the response of a separate call.
+    /// Converts the result to the response that a separate call would return.
     pub fn into_result(self) -> Result<Response<Outcome>, Status> {
         let mut metadata = MetadataMap::new();
         if let Some(rate_limit) = self.rate_limit {

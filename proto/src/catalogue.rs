@@ -5,7 +5,7 @@
 /// Lowest ID of a company's own names.
 pub const FIRST_OWN_ID: i32 = 1000;
 
-/// A vocabulary: the names that a field can have.
+/// A vocabulary: the names that a field allows.
 pub use crate::v1::VocabularyKind as Vocabulary;
 
 impl Vocabulary {

@@ -42,7 +42,7 @@ use tonic_health::{
 /// Each core counts the call that many times against the company's rate limit.
 pub const CORES: HeaderName = HeaderName::from_static("x-compliance-cores");
 
-/// The channel of a remote client.
+/// A remote client's channel.
 pub trait Channel:
     GrpcService<Body, ResponseBody = Body, Error = Status, Future: Send> + Clone + Send + Sync + 'static
 {

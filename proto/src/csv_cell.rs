@@ -21,7 +21,7 @@ pub fn cell(text: &str) -> Cow<'_, str> {
     if is_formula(text) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
 }
 
-/// Restores the text of a cell: removes the apostrophe before a formula.
+/// Restores a cell's text by removing the apostrophe before a formula.
 pub fn text(cell: &str) -> &str {
     match cell.strip_prefix('\'') {
         Some(text) if is_formula(text) => text,
@@ -29,7 +29,7 @@ pub fn text(cell: &str) -> &str {
     }
 }
 
-/// How strings become cells. Files do not record this choice, so readers must know it.
+/// How to escape strings in cells. Files do not record this choice, so readers must know it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Escape {
     /// For spreadsheets: formulas get a leading apostrophe.
@@ -94,7 +94,7 @@ mod tests {
         for plain in ["", "a", "'", "''", "'t Hooft", "1-1", " =1", "a=b", "\u{ff1d}1", "{\"a\":1}", "[]"] {
             assert_eq!((cell(plain).as_ref(), text(plain)), (plain, plain));
         }
-        // Unescaped formulas from other files stay unchanged.
+        // Unescaped formulas stay unchanged.
         assert_eq!((text("=1"), text("+49 30 1")), ("=1", "+49 30 1"));
     }
 }

@@ -1,4 +1,4 @@
-//! Messages as data: fields with their comments, types and rules from `proto/`.
+//! Describes messages as data: fields with their comments, types and rules from `proto/`.
 //!
 //! The service checks and measures requests with these descriptions. The documentation is generated from them, so both always match.
 
@@ -100,7 +100,7 @@ mod tests {
     use crate::v1::{Reason, ResultCode};
 
     #[test]
-    fn messages_fields_and_reasons_have_comments() {
+    fn messages_fields_and_reasons_are_documented() {
         for message in ALL.iter().filter(|message| !["FieldMask", "Timestamp"].contains(&message.name)) {
             assert!(!message.doc.is_empty(), "{}", message.name);
             for field in message.fields {

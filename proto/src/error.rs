@@ -8,11 +8,11 @@ pub use crate::v1::{Reason, ResultCode};
 /// How REST and gRPC report a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meaning {
-    /// The status of a gRPC call.
+    /// The gRPC status code.
     pub grpc: tonic::Code,
-    /// The status of an HTTP response.
+    /// The HTTP status code.
     pub http: http::StatusCode,
-    /// The `code` in the envelope. The body of a validation failure has no code.
+    /// The `code` in the envelope. Validation failures have no code.
     pub result: ResultCode,
 }
 
@@ -66,7 +66,7 @@ pub const fn meaning(reason: Reason) -> Meaning {
     Meaning { grpc, http, result }
 }
 
-/// An error for callers of either layer. It never contains the message of a driver or a panic.
+/// An error for callers of either layer. It never contains driver or panic messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
     /// Why the call failed.
@@ -75,7 +75,7 @@ pub struct Error {
     pub message: String,
     /// Machine-readable metadata, as names and values.
     pub metadata: Vec<(&'static str, String)>,
-    /// Violations of the request, for [`Reason::InvalidFields`]. A long list is truncated.
+    /// Violations of the request, for [`Reason::InvalidFields`]. Long lists are truncated.
     pub violations: Violations,
     /// When to retry.
     pub retry_after: Option<Duration>,
@@ -130,12 +130,12 @@ impl Error {
         Self::new(Reason::WebhookNotFound, "Webhook not found.").with("webhook_id", id)
     }
 
-    /// Returns the error for an etag mismatch. `name` is the name of the record's ID, such as `affiliate_id`.
+    /// Returns the error for an etag mismatch. `name` names the record's ID, such as `affiliate_id`.
     pub fn etag_mismatch(name: &'static str, id: i64, etag: &str) -> Self {
         Self::new(Reason::EtagMismatch, RECORD_CHANGED).with(name, id).with("etag", etag)
     }
 
-    /// Returns the error for a position that is gone. Changes after `dropped`, up to `last`, are available.
+    /// Returns the error for a position that is no longer available. Changes after `dropped`, up to `last`, are available.
     pub fn position_gone(position: i64, dropped: i64, last: i64) -> Self {
         let message = format!(
             "Changes after position {position} are not available. You can read changes after position {dropped}, up to {last}."
@@ -185,12 +185,12 @@ impl Error {
         Self::new(Reason::AffiliateNameExists, message).with("client_affiliate_id", client_affiliate_id)
     }
 
-    /// Returns the error for an internal failure. The log has the details.
+    /// Returns the error for an internal failure. The log contains the details.
     pub fn internal() -> Self {
         Self::new(Reason::Internal, SERVER_ERROR)
     }
 
-    /// Returns the error for a response that did not arrive in time.
+    /// Returns the error for a call that timed out.
     pub fn deadline_exceeded() -> Self {
         Self::new(Reason::DeadlineExceeded, "The request took too long. Please try again.")
     }
@@ -210,7 +210,7 @@ impl Error {
         Self::new(Reason::Overloaded, UNAVAILABLE).retry_after(Duration::from_secs(1))
     }
 
-    /// Returns the error for a body that is too large.
+    /// Returns the error for an oversized body.
     pub fn body_too_large() -> Self {
         Self::new(Reason::BodyTooLarge, "The request body is too large.")
     }

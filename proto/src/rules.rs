@@ -46,7 +46,7 @@ pub fn check_element(name: &str, index: usize, element: &impl Check) -> Violatio
 pub struct ItemFailure {
     /// The field that violates its rule.
     pub field: &'static str,
-    /// The result codes of the rule.
+    /// The rule's result codes.
     pub codes: ItemCodes,
     /// Message for partners.
     pub message: String,
@@ -68,7 +68,7 @@ pub fn item_failure<R: Record + Check>(item: &R) -> Option<ItemFailure> {
     })
 }
 
-/// Collects the violations of a request.
+/// Collects a request's violations.
 #[derive(Debug, Default)]
 pub struct Checker {
     violations: Violations,
@@ -270,7 +270,7 @@ impl Checker {
         self.violated(name, field, |label| format!("The {label} field {must}."));
     }
 
-    /// Adds a violation of a field. With an empty name, the path is the parent's path.
+    /// Adds a field violation. If `name` is empty, uses the parent's path.
     fn violated(&mut self, name: &str, field: &Field, message: impl FnOnce(&str) -> String) {
         self.violations.push((self.item, field.number), || {
             let path = format!("{}{name}", self.prefix).trim_end_matches('.').to_owned();

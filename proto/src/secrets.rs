@@ -1,4 +1,4 @@
-//! Values whose secrets `Debug` and `Display` omit.
+//! Hides secrets from `Debug` and `Display`.
 
 use std::fmt;
 

@@ -21,7 +21,7 @@ const VIOLATIONS_TOTAL: &str = "violations_total";
 /// gRPC sends details in a header, and clients accept headers of up to 8 KiB by default.
 pub const MAX_VIOLATION_BYTES: usize = 4096;
 
-/// Returns whether a status can hold all of these violations.
+/// Returns whether all of these violations fit in a status.
 pub fn has_all(violations: &Violations) -> bool {
     violations.iter().map(size).sum::<usize>() <= MAX_VIOLATION_BYTES
 }
@@ -55,7 +55,7 @@ impl From<Error> for Status {
 impl From<&Status> for Error {
     /// Restores an error from the status that [`Status::from`] created.
     ///
-    /// Without our `ErrorInfo`, only the code counts, because the message can come from anywhere. A status with a source comes from the
+    /// If our `ErrorInfo` is missing, only the code counts, because the message can come from anywhere. A status with a source comes from the
     /// transport, after the connection broke.
     fn from(status: &Status) -> Self {
         if status.source().is_some() && !matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled) {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn status_carries_total_violation_count() {
+    fn status_includes_total_violation_count() {
         let mut violations = Violations::new();
         for item in 0..10_000 {
             violations.push((item, 20), || (format!("affiliates.{item}.zip"), "Too long.".into()));

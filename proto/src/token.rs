@@ -1,4 +1,4 @@
-//! Bearer tokens: claims, verification and issuing.
+//! Issues and verifies bearer tokens.
 
 mod claims;
 mod error;
@@ -24,7 +24,7 @@ pub fn issue(secret: &Secret, claims: &Claims) -> Result<String, jsonwebtoken::e
     issue_for(secret, claims, COMPANY_CLAIM)
 }
 
-/// Issues a token with the company ID in the claim `company`.
+/// Issues a token with the company ID in the `company` claim.
 pub fn issue_for(secret: &Secret, claims: &Claims, company: &str) -> Result<String, jsonwebtoken::errors::Error> {
     let mut claims = serde_json::to_value(claims)?;
     if let Some(id) = claims.as_object_mut().and_then(|claims| claims.remove(COMPANY_CLAIM)) {

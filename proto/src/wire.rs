@@ -1,4 +1,4 @@
-//! Operations, and the headers of their calls.
+//! Describes operations, and reads and writes call headers.
 
 mod measure;
 
@@ -36,7 +36,7 @@ pub struct Operation {
     pub path: &'static str,
     /// The request message.
     pub request: &'static Message,
-    /// Whether the operation takes a stream of requests.
+    /// Whether the operation accepts a stream of requests.
     pub streams: bool,
     /// Whether the operation only reads, so callers can retry it.
     pub is_read: bool,
@@ -58,7 +58,7 @@ pub enum Authorization {
 }
 
 impl Operation {
-    /// Returns the operation at a path, or `None` for other services such as reflection.
+    /// Returns the operation at a path, or `None` outside the contract, such as for reflection.
     pub fn at(path: &str) -> Option<&'static Self> {
         Self::ALL.binary_search_by_key(&path, |operation| operation.path).ok().map(|index| &Self::ALL[index])
     }
@@ -80,7 +80,7 @@ impl RateLimitHeaders {
     }
 }
 
-/// Returns the `grpc-timeout` of a call. Transports enforce it, but in-process calls have no transport.
+/// Returns a call's `grpc-timeout`. Transports enforce it, but in-process calls have no transport.
 pub fn grpc_timeout(headers: &HeaderMap) -> Option<Duration> {
     timeout_of_text(headers.get("grpc-timeout")?.to_str().ok()?)
 }

@@ -1,4 +1,4 @@
-//! Response formats, from the `Accept` header.
+//! Chooses response formats from the `Accept` header.
 
 use axum::response::Response;
 use compliance_api::csv_cell::Escape;

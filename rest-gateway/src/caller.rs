@@ -1,4 +1,4 @@
-//! The caller of a request, and core calls on its behalf.
+//! Authenticates callers, and calls the core on their behalf.
 
 use std::{
     error::Error as _,
@@ -37,7 +37,7 @@ use crate::{
     observe::{REQUEST_ID, RequestRecord},
 };
 
-/// The bearer of a token that the gateway has accepted.
+/// A caller whose token the gateway has accepted.
 pub(crate) struct Caller {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) record: Arc<RequestRecord>,
@@ -50,7 +50,7 @@ pub(crate) struct Caller {
 /// The core's response to a call.
 pub(crate) struct CoreResponse<R> {
     pub(crate) message: R,
-    /// Memory that the records of an in-process core hold until they are sent.
+    /// Memory that an in-process core's records occupy until they are sent.
     pub(crate) memory: Option<ResponseMemory>,
 }
 
@@ -67,7 +67,7 @@ impl<R> CoreResponse<R> {
 
     /// Builds a response with records of at least `bytes` bytes.
     ///
-    /// A large response is serialized on a separate thread. It holds its memory reservation until it is sent, even to a slow client.
+    /// A large response is serialized on a separate thread. The response holds its memory reservation until it is sent, even to a slow client.
     pub(crate) fn respond(
         self,
         caller: &Caller,
@@ -132,13 +132,13 @@ impl Caller {
         self.token.company_id
     }
 
-    /// Returns the caller with the timeout of a streamed list, and the list's deadline.
+    /// Returns the caller with the timeout for a streamed list, and the list's deadline.
     pub(crate) fn for_list(self) -> (Self, Instant) {
         let timeout = self.gateway.settings.list_timeout;
         (Self { timeout, ..self }, Instant::now() + timeout)
     }
 
-    /// Returns the caller with the timeout of a watch, and the watch's deadline: when its token expires, or earlier.
+    /// Returns the caller with the timeout for a watch, and the watch's deadline: when the token expires, or earlier.
     pub(crate) fn for_watch(self) -> (Self, Instant) {
         let left = self.token.exp.saturating_sub(unix_now()).max(0) as u64;
         let timeout = Duration::from_secs(left).min(WATCH_TIME) + CORE_DEADLINE_SLACK;
@@ -192,7 +192,7 @@ impl Caller {
         self.gateway.memory.reservation(Some(self.company_id()))
     }
 
-    /// Waits for the core, with the timeout of an ordinary call.
+    /// Waits for the core, with the timeout for an ordinary call.
     fn wait<F: Future>(&self, response: F) -> impl Future<Output = Result<F::Output, Error>> + use<F> {
         let longest = self.gateway.settings.request_timeout + CORE_DEADLINE_SLACK;
         timeout(longest, response).map(|result| result.map_err(|_| Error::deadline_exceeded()))
@@ -208,6 +208,11 @@ impl Caller {
 
     fn missing_scope(&self) -> Option<&'static str> {
         self.record.route?.scope.filter(|scope| !self.token.has_scope(scope))
+    }
+
+    /// Returns whether the route also accepts files.
+    pub(crate) fn takes_files(&self) -> bool {
+        self.record.route.is_some_and(|route| route.file.is_some())
     }
 
     /// Returns the value read from the request. If reading failed, first asks the core whether it accepts the call.

@@ -1,4 +1,4 @@
-//! Response compression.
+//! Compresses responses.
 
 use std::{convert::Infallible, future::ready};
 
@@ -22,7 +22,7 @@ use crate::{
     limits::{ENCODER_MEMORY, SMALLEST_COMPRESSED},
 };
 
-/// Marks an endless response. It is recorded when it begins, and not compressed, because compression would delay it.
+/// Marks an endless response. The gateway records it when it begins, and does not compress it, because compression would delay it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Endless;
 
@@ -38,7 +38,7 @@ pub(crate) async fn compress(memory: &Memory, company: i64, accepted: HeaderValu
     }
     let mut memory = memory.reservation(Some(company));
     if memory.grow(ENCODER_MEMORY).is_err() {
-        // Without memory, the response stays uncompressed.
+        // If no memory is available, the response stays uncompressed.
         return response;
     }
     let status = response.status();

@@ -1,4 +1,4 @@
-//! Request body types, from the `Content-Type` header.
+//! Determines request body types from the `Content-Type` header.
 
 use compliance_api::{error::Error, rules::Violations};
 use http::{HeaderMap, header::CONTENT_TYPE};
@@ -20,7 +20,7 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     media_type == "application/json" || media_type.ends_with("+json")
 }
 
-/// Returns the error for a body that is not JSON and has no file content type.
+/// Returns the error for a body that is neither JSON nor declared as a file.
 pub(crate) fn not_a_file() -> Error {
     let [csv, workbook] = FILES;
     let message = format!(

@@ -1,4 +1,4 @@
-//! The documented responses: envelopes, validation failures and errors. The contract's error table maps reasons to statuses.
+//! Builds the documented responses: envelopes, validation failures and errors. The contract's error table maps reasons to statuses.
 
 use admission::compute;
 use axum::{
@@ -27,10 +27,10 @@ use crate::{
 /// The common envelope. Absent fields are omitted.
 #[derive(Serialize)]
 pub(crate) struct Envelope<'a, T = ()> {
-    /// Line or row of the file that the result refers to.
+    /// File line or row that the result refers to.
     #[serde(skip_serializing_if = "Option::is_none")]
     row: Option<u64>,
-    /// Notes about skipped parts of the file. Only the first result has them.
+    /// Notes about skipped parts of the file. Only the first result contains them.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
     #[serde(serialize_with = "text_of_code")]
@@ -214,7 +214,7 @@ fn to_json(body: &impl Serialize) -> Option<Vec<u8>> {
     match serde_json::to_writer(&mut json, body) {
         Ok(()) => Some(json),
         Err(error) => {
-            tracing::error!(%error, "a response could not be serialized");
+            tracing::error!(%error, "cannot serialize a response");
             None
         }
     }
@@ -245,7 +245,7 @@ impl From<Status> for Rejection {
     fn from(status: Status) -> Self {
         let error = Error::from(&status);
         if meaning(error.reason).http.is_server_error() {
-            // The caller gets a fixed message. The log has the cause.
+            // The caller receives a fixed message. The log contains the cause.
             warn_limited!(code = ?status.code(), error = status.message(), "the core rejected a call");
         }
         Self(error)

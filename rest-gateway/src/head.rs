@@ -1,7 +1,7 @@
-//! Request heads: paths, entity tags, and other values for handlers. Also response tags.
+//! Reads request heads: paths, entity tags, and other values for handlers. Also writes response tags.
 //!
 //! A record's tag is its etag in quotation marks. The tag of a compressed response ends with the coding, because each representation
-//! needs its own tag. Requests can send either. Compressing proxies mark tags in the same way, with other separators and names:
+//! needs its own tag. Requests can send either. Compressing proxies mark tags in the same way, with different separators and names:
 //! `"7--gzip"`, `"7;gzip"` and `"7-df"` also mean the etag 7.
 
 use std::convert::Infallible;
@@ -86,7 +86,7 @@ impl PathId {
         self.possible().ok_or_else(|| not_found(self.text.clone()))
     }
 
-    /// Returns the record ID. Violations of the request take precedence over an impossible ID.
+    /// Returns the record ID. Request violations take precedence over an impossible ID.
     pub(crate) fn record_id_after(&self, request: &impl Check, not_found: fn(String) -> Error) -> Result<i64, Error> {
         self.record_id(not_found).map_err(|not_found| {
             let violations = rules::check(request);
@@ -115,7 +115,7 @@ pub(crate) fn canonical<B>(mut request: Request<B>) -> Request<B> {
 ///
 /// Other characters stay encoded: `%2F` is not a separator, and `%25` must not be decoded twice.
 fn decoded(path: &str) -> Option<String> {
-    // Most paths have no percent sign.
+    // Most paths contain no percent sign.
     let mut rest = path.contains('%').then_some(path)?;
     let mut decoded = String::with_capacity(path.len());
     while let Some((before, after)) = rest.split_once('%') {
@@ -167,7 +167,7 @@ impl Tag {
 #[derive(Clone, Debug)]
 pub(crate) struct IfMatch(Option<Result<Named, ()>>);
 
-/// `If-None-Match`: the tags that the client has.
+/// `If-None-Match`: the client's tags.
 #[derive(Clone, Debug)]
 pub(crate) struct IfNoneMatch(Option<Named>);
 
@@ -234,13 +234,13 @@ pub(crate) fn etag_header(etag: &str) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("\"{etag}\"")).ok()
 }
 
-/// Returns the `ETag` header of a compressed response, given the tag of the plain response.
+/// Returns the `ETag` header of a compressed response, given the plain response's tag.
 pub(crate) fn of_coded(tag: &HeaderValue, coding: &HeaderValue) -> Option<HeaderValue> {
     let etag = tag.to_str().ok()?.strip_prefix('"')?.strip_suffix('"')?;
     etag_header(&format!("{etag}{CODED}{}", coding.to_str().ok()?))
 }
 
-/// Returns the tags in a header, or `None` if it is malformed or has no tags.
+/// Returns the tags in a header, or `None` if the header is malformed or contains no tags.
 fn named(headers: &HeaderMap, name: &HeaderName) -> Option<Named> {
     let lines: Vec<&[u8]> = headers.get_all(name).iter().map(|line| line.as_bytes().trim_ascii()).collect();
     if lines == [b"*"] {

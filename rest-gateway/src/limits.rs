@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 // Large requests.
-/// Maximum memory of a request without a permit, in bytes.
+/// Maximum memory for a request without a permit, in bytes.
 pub const LARGE_REQUEST: usize = 256 << 10;
 /// Maximum number of large requests in progress per processor.
 pub(crate) const LARGE_REQUESTS_PER_CPU: usize = 2;
@@ -44,17 +44,17 @@ pub(crate) const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) const CORE_HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often the gateway checks the health of cores.
 pub(crate) const CORE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// How soon the gateway checks again after a failure. The interval doubles while a core does not serve.
+/// How soon the gateway checks again after a failure. The interval doubles while a core is unhealthy.
 pub(crate) const FIRST_CORE_CHECK: Duration = Duration::from_millis(50);
 /// How often the gateway resolves the host names of cores.
 pub(crate) const RESOLVE_INTERVAL: Duration = Duration::from_secs(5);
 /// Idle time before the system sends a TCP keepalive.
 pub(crate) const KEEPALIVE: Duration = Duration::from_secs(30);
-/// HTTP/2 window of a list or watch, in bytes. An unread response buffers this much.
+/// HTTP/2 window for a list or watch, in bytes. An unread response buffers this much.
 pub(crate) const LIST_WINDOW: u32 = 64 << 10;
-/// Maximum number of lists and watches per connection, below the stream limit of a core.
+/// Maximum number of lists and watches per connection, below a core's stream limit.
 pub(crate) const LONG_RESPONSES_PER_CONNECTION: usize = 64;
-/// HTTP/2 window of any other response, in bytes. With the usual 64 KiB, batches and pages would need a round trip per 64 KiB.
+/// HTTP/2 window for all other responses, in bytes. With the usual 64 KiB, batches and pages would need a round trip per 64 KiB.
 pub(crate) const RESPONSE_WINDOW: u32 = 1 << 20;
 /// How much longer the gateway waits than the core, so the core's own deadline error arrives first.
 pub(crate) const CORE_DEADLINE_SLACK: Duration = Duration::from_millis(500);

@@ -1,6 +1,6 @@
-//! The layer around every request: request ID, record, head checks, compression, and a response if a handler panics.
+//! Wraps every request: assigns its ID, records it, checks its head, compresses the response, and responds if a handler panics.
 //!
-//! A request's record is its access log line, its duration metric and its span.
+//! A request's record produces its access log line, duration metric and span.
 
 use std::{
     convert::Infallible,
@@ -48,7 +48,7 @@ use crate::{
 /// Header with the request ID, in requests and responses. Both layers log the ID.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Path label of requests without a route.
+/// Path label for requests without a route.
 const UNKNOWN_PATH: &str = "(unknown path)";
 /// Status in logs if the client disconnects before the response, as in nginx.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
@@ -65,7 +65,7 @@ struct State {
     rejections: RejectionDelay,
 }
 
-/// Adds a layer to every route and fallback. A single layer does everything, because axum boxes the future of each layer.
+/// Adds a layer to every route and fallback. A single layer does everything, because axum boxes each layer's future.
 pub(crate) fn observe<S: Clone + Send + Sync + 'static>(
     router: Router<S>,
     declared: &'static [Route],
@@ -106,7 +106,7 @@ pub(crate) fn new_id() -> u64 {
 /// Rejects requests without exactly one host, with an ambiguous body length, or with an unknown expectation.
 fn check_head(request: &Request) -> Result<(), Error> {
     let hosts = request.headers().get_all(HOST).iter().count();
-    // HTTP/2 requests have the host in their target, and HTTP/1.0 requests do not need one.
+    // HTTP/2 requests contain the host in their target, and HTTP/1.0 requests do not need one.
     if hosts > 1 || hosts == 0 && request.version() == Version::HTTP_11 {
         return Err(Error::host_invalid());
     }
@@ -165,7 +165,7 @@ async fn respond(
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::UNAUTHORIZED) {
         state.rejections.delay(record.company()).await;
     }
-    // If the body size is known, the request is complete. For other bodies, the record lives until they end.
+    // If the body size is known, the request is complete. Otherwise, the record lives until the body ends.
     let is_endless = response.extensions().get::<Endless>().is_some();
     Ok(response.map(|body| match body.size_hint().exact() {
         _ if is_endless => body,
@@ -184,7 +184,7 @@ fn refuse(error: Error) -> Response {
     response
 }
 
-/// A request, from its head to the end of its response. Dropping the last reference records it.
+/// A request, from its head to the end of its response. Dropping the last reference records the request.
 pub(crate) struct RequestRecord {
     started: Instant,
     method: &'static str,
@@ -217,7 +217,7 @@ impl RequestRecord {
         // HEAD has the same route as GET.
         let of_method = if method == "HEAD" { "get" } else { method };
         let route = of_path.find(|route| route.method.eq_ignore_ascii_case(of_method));
-        // Health checks are frequent and all alike, so they get no spans.
+        // Health checks are frequent and all alike, so they create no spans.
         let span = if is_health_check(path) {
             Span::default()
         } else {

@@ -1,4 +1,4 @@
-//! Clients for cores on other machines.
+//! Creates clients for cores on other machines.
 
 mod address;
 mod channel;

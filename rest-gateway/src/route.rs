@@ -1,4 +1,4 @@
-//! Routes as data, for documentation, metrics and checks. Also finds ignored names in requests.
+//! Describes routes as data, for documentation, metrics and checks. Also finds ignored names in requests.
 
 use std::fmt::{self, Display, Write as _};
 
@@ -90,7 +90,7 @@ pub(crate) fn is_parameter(field: &Field) -> bool {
         && !matches!(field.kind, Kind::Message(_))
 }
 
-/// Returns the header that lists unknown query parameters. Without a route, all parameters are unknown.
+/// Returns the header that lists unknown query parameters. If there is no route, all parameters are unknown.
 pub(crate) fn ignored_parameters(
     route: Option<&Route>,
     path: &str,
@@ -156,7 +156,7 @@ impl Ignored {
         }
     }
 
-    /// Moves the names of the body itself to the front.
+    /// Moves the body's own names to the front.
     pub(crate) fn sort(&mut self) {
         self.0.sort_by_key(|(location, _)| *location != Location::Top);
     }

@@ -1,4 +1,4 @@
-//! All routes and their handlers. The comment above a handler is the API documentation of its route.
+//! All routes and their handlers. The comment above a handler is its route's API documentation.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ use crate::{
     settings::Settings,
 };
 
-/// Returns the router of the documented JSON interface.
+/// Returns the router for the documented JSON interface.
 ///
 /// An in-process core shares its request `memory`. Otherwise, the gateway uses the memory in its settings.
 pub fn router(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>, settings: &Settings) -> Router {
@@ -57,7 +57,7 @@ pub fn router(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>,
     observe(routes, ROUTES, gateway.memory.clone()).with_state(gateway)
 }
 
-/// Returns the router of a service that is not ready. `/livez` responds normally, and all other paths with 503.
+/// Returns the router for a service that is not ready. `/livez` responds normally, and all other paths with 503.
 pub fn unready() -> Router {
     let unavailable = || async { Rejection::from(Error::core_unavailable()).into_response() };
     Router::new()

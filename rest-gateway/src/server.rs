@@ -1,4 +1,4 @@
-//! The REST port.
+//! Serves the REST port.
 
 use std::io;
 

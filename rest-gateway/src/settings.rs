@@ -1,4 +1,4 @@
-//! Gateway settings: one field each, with its flag, variable, default and bounds.
+//! Gateway settings. Each field declares its flag, variable, default and bounds.
 
 use std::{net::SocketAddr, ops::RangeInclusive, time::Duration};
 
@@ -22,7 +22,7 @@ pub struct Settings {
     #[arg(id = "rest-addr", long, env = "COMPLIANCE_REST_ADDR", default_value = "127.0.0.1:8080", value_name = "ADDR",
           value_parser = listen_address)]
     pub address: SocketAddr,
-    /// Maximum size of a request body; a larger body gets 413.
+    /// Maximum size of a request body; a larger body is rejected with 413.
     #[arg(long, env = "COMPLIANCE_BODY_LIMIT", default_value = "32MiB", value_name = "SIZE",
           value_parser = size(ANY_SIZE))]
     pub body_limit: usize,
@@ -67,12 +67,12 @@ pub struct Settings {
 /// Limits of connections to the REST port.
 #[derive(Args, Clone, Debug)]
 pub struct RestConnections {
-    /// Maximum time until a connection has sent the head of its first request.
+    /// Maximum time for a connection to send the head of its first request.
     #[arg(id = "rest-header-timeout", long, env = "COMPLIANCE_REST_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub header_timeout: Duration,
     /// Maximum time between two requests on a connection. A load balancer in front must close idle connections earlier. AWS ALB closes them after
-    /// 60s, so the default suits it. Google Cloud closes them after 600s, so it needs 620s here.
+    /// 60s, so the default works. Google Cloud closes them after 600s, so set 620s.
     #[arg(id = "rest-idle-timeout", long, env = "COMPLIANCE_REST_IDLE_TIMEOUT", default_value = "75s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub idle_timeout: Duration,

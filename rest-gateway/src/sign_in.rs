@@ -1,4 +1,4 @@
-//! Console sign-in with company accounts.
+//! Settings for console sign-in with company accounts.
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -21,8 +21,8 @@ pub struct ConsoleSignIn {
         requires = "console-oidc-issuer"
     )]
     pub client_id: Option<String>,
-    /// Scopes that the console asks the provider for, separated by spaces. With `offline_access`, most providers issue a
-    /// refresh token, and the console renews the sign-in without the officer.
+    /// Scopes that the console requests from the provider, separated by spaces. With `offline_access`, most providers issue a
+    /// refresh token, and the console renews the sign-in automatically.
     #[arg(id = "console-oidc-scope", long, env = "COMPLIANCE_CONSOLE_OIDC_SCOPE", default_value = "openid", value_name = "SCOPES",
           value_parser = scope)]
     pub scope: String,
@@ -35,7 +35,7 @@ pub struct ConsoleSignIn {
         value_name = "TOKEN"
     )]
     pub token: SentToken,
-    /// Origin of the provider's endpoints, such as `https://tokens.example`, if it is not the issuer's. Separate several origins with commas.
+    /// Origin of the provider's endpoints, such as `https://tokens.example`, if it differs from the issuer's. Separate several origins with commas.
     #[arg(id = "console-oidc-origin", long, env = "COMPLIANCE_CONSOLE_OIDC_ORIGIN", value_name = "ORIGIN", value_delimiter = ',',
           value_parser = origin)]
     #[serde(skip)]
@@ -77,7 +77,7 @@ impl ConsoleSignIn {
 fn issuer(text: &str) -> Result<String, String> {
     let url = safe_url(text)?;
     if url.query().is_some() || url.fragment().is_some() {
-        return Err("must have no query and no fragment".to_owned());
+        return Err("must not contain a query or a fragment".to_owned());
     }
     Ok(text.to_owned())
 }
@@ -88,9 +88,9 @@ fn origin(text: &str) -> Result<String, String> {
     if origin == text { Ok(origin) } else { Err(format!("must be scheme://host[:port], such as {origin}")) }
 }
 
-/// Parses an HTTPS URL, or a URL of this machine, which nobody on the network can replace. Its host becomes part of a browser policy.
+/// Parses an HTTPS URL, or a URL on this machine, which nobody on the network can intercept. The host becomes part of a browser policy.
 fn safe_url(text: &str) -> Result<Url, String> {
-    let allowed = "must be an HTTPS URL, such as https://login.example; HTTP is allowed for this machine only";
+    let allowed = "must be an HTTPS URL, such as https://login.example; HTTP is allowed only on this machine";
     let url = Url::parse(text).map_err(|_| allowed.to_owned())?;
     let is_local = match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -104,7 +104,7 @@ fn safe_url(text: &str) -> Result<Url, String> {
     if is_safe && !has_user && url.host_str().is_some_and(is_plain) { Ok(url) } else { Err(allowed.to_owned()) }
 }
 
-/// Parses scopes. OpenID Connect requires the scope `openid`.
+/// Parses scopes. OpenID Connect requires the `openid` scope.
 fn scope(text: &str) -> Result<String, String> {
     let scopes: Vec<&str> = text.split_whitespace().collect();
     if scopes.contains(&"openid") { Ok(scopes.join(" ")) } else { Err("must contain openid".to_owned()) }
@@ -199,7 +199,7 @@ mod tests {
             assert_eq!(file.headers()["content-type"], "application/json");
             assert_eq!(file.into_body().collect().await.unwrap().to_bytes(), shown);
         }
-        // Browsers keep the policy of a cached page, so another policy needs another etag.
+        // Browsers keep a cached page's policy, so a new policy needs a new etag.
         assert_ne!(tags[0], tags[1]);
     }
 }

@@ -1,4 +1,4 @@
-//! Streamed responses: lists and pages of any size, and server-sent events.
+//! Streams responses: lists and pages of any size, and server-sent events.
 
 mod list_format;
 
@@ -30,7 +30,7 @@ use crate::{
     limits::{RECORD_SIZE, RETRY_WAIT},
 };
 
-/// Returns a response that streams all records of `messages`. It holds `resources` until it ends.
+/// Returns a response that streams all records of `messages`. The response holds `resources` until it ends.
 pub(crate) fn respond_list<M: Send + Sync + 'static, R: Serialize + 'static>(
     document: ListFormat,
     messages: Messages<M>,
@@ -61,7 +61,7 @@ pub(crate) fn respond_opened<M: Send + Sync + 'static, R: Serialize + 'static>(
     respond_list(document, messages, records, memory, deadline)
 }
 
-/// Builds each chunk when the connection asks for it, so at most one message is in memory.
+/// Builds each chunk when the connection requests it, so at most one message is in memory.
 fn chunks<M, R: Serialize>(
     mut document: ListFormat,
     mut messages: Messages<M>,
@@ -97,7 +97,7 @@ fn chunks<M, R: Serialize>(
 ///
 /// Closes the connection after an error, so clients never mistake a partial list for a complete one.
 async fn next<M>(messages: &mut Messages<M>, deadline: Instant) -> Result<Option<M>, BoxError> {
-    let too_late = || Err("the list took too long".into());
+    let too_late = || Err("the list timed out".into());
     // `timeout_at` returns ready messages even after the deadline.
     if Instant::now() >= deadline {
         return too_late();
@@ -105,7 +105,7 @@ async fn next<M>(messages: &mut Messages<M>, deadline: Instant) -> Result<Option
     match timeout_at(deadline, messages.next()).await {
         Ok(Some(Ok(message))) => Ok(Some(message)),
         Ok(Some(Err(status))) => {
-            tracing::error!(code = ?status.code(), error = status.message(), "a list is incomplete");
+            tracing::error!(code = ?status.code(), error = status.message(), "aborting an incomplete list");
             Err(format!("the core's stream failed: {:?}", status.code()).into())
         }
         Ok(None) => Ok(None),
@@ -130,7 +130,7 @@ pub(crate) fn respond_events(Opened { first, rest, .. }: Opened<WatchChangesResp
     response
 }
 
-/// Writes a page as an event. Without changes, the event has only an ID.
+/// Writes a page as an event. If the page contains no changes, the event contains only an ID.
 fn event(page: ListChangesResponse) -> Bytes {
     let position = page.position;
     let mut event = format!("id: {position}\nevent: changes\ndata: ").into_bytes();

@@ -53,7 +53,7 @@ impl Batch {
             .into_inner()
     }
 
-    /// Sends the batch and returns the results in the order of the reads.
+    /// Sends the batch and returns the results in read order.
     pub(crate) async fn results(self, core: &Channel) -> Vec<Result<Response<Outcome>, Status>> {
         let mut results: Vec<_> = self.0.reads.iter().map(|_| None).collect();
         let mut responses = self.send(core).await;
@@ -123,7 +123,7 @@ async fn callers_get_only_their_own_records() {
     let invalid = invalid_tokens(one);
     let mut batch = Batch::default();
     let mut expected = Vec::new();
-    // Each caller reads the same ID three times, interleaved with reads that have invalid tokens.
+    // Each caller reads the same ID three times, interleaved with reads with invalid tokens.
     for round in 0..3 {
         for (company, token) in [one, other, limited, none].into_iter().zip(&tokens) {
             batch = batch.read(Some(token), affiliate(1_000_001));
@@ -147,7 +147,7 @@ async fn callers_get_only_their_own_records() {
     assert_eq!(seen, expected);
 }
 
-/// Reads of cases wait for a lock. Reads of affiliates in the same message do not.
+/// Case reads wait for a lock. Affiliate reads in the same message do not.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_reads_do_not_delay_other_reads() {
     let service = TestService::start().await;
@@ -210,7 +210,7 @@ async fn abandoned_reads_do_not_affect_others() {
     }
 }
 
-/// A caller that immediately retries rejected messages gets about ten responses per second, as with other rejected calls.
+/// A caller that immediately retries rejected messages receives about ten responses per second, as for other rejected calls.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rejected_messages_are_delayed() {
     const CALLERS: usize = 4;

@@ -1,4 +1,4 @@
-//! Citus: unreachable nodes and moving shards under load.
+//! Citus under load, with unreachable nodes and moving shards.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -55,7 +55,7 @@ async fn total(rest: &RestClient) -> i64 {
     rest.get("/urls?per_page=1").await.with_status(200)["meta"]["total"].as_i64().unwrap()
 }
 
-/// Adds and reads URLs one by one until `is_done`. Returns the number of URLs.
+/// Adds and reads URLs one by one until `is_done` is set. Returns the number of URLs.
 async fn work(rest: &RestClient, mut added: usize, is_done: &AtomicBool) -> usize {
     while !is_done.load(Ordering::Relaxed) {
         assert_eq!(add(rest, added).await, 201, "URL {added}");
@@ -69,7 +69,7 @@ async fn work(rest: &RestClient, mut added: usize, is_done: &AtomicBool) -> usiz
 async fn add_soon(rest: &RestClient, number: usize) {
     let start = Instant::now();
     while add(rest, number).await != 201 {
-        assert!(start.elapsed() < Duration::from_mins(2), "the node was not used again in time");
+        assert!(start.elapsed() < Duration::from_mins(2), "timed out waiting for the node");
     }
 }
 
@@ -108,7 +108,7 @@ async fn node_outages_do_not_affect_other_nodes() {
     let (others, ()) = tokio::join!(work(&other_rest, 2, &is_done), away);
     let start = Instant::now();
     while receiver.received().iter().flat_map(Received::positions).count() < others {
-        assert!(start.elapsed() < Duration::from_mins(2), "the webhook did not receive all changes in time");
+        assert!(start.elapsed() < Duration::from_mins(2), "timed out waiting for webhook deliveries");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     sqlx::query(update).bind(nodeid).bind(&nodename).bind(nodeport).execute(&mut coordinator).await.unwrap();

@@ -1,4 +1,4 @@
-//! Per-company limits, on every layer. A company's limit rejects only that company's calls.
+//! Per-company limits, on every layer. A company's limit affects only that company's calls.
 
 use std::time::Duration;
 

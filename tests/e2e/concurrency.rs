@@ -1,4 +1,4 @@
-//! Concurrent writers: no write is lost or fails because of another write.
+//! Concurrent writers: no write is lost or fails because of a concurrent write.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ fn statuses(answers: &[RestResponse], status: u16) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_one_concurrent_create_gets_a_name() {
+async fn one_concurrent_create_per_name_succeeds() {
     let service = TestService::start().await;
     let company = new_company();
     let clients = clients(&service, company);
@@ -94,7 +94,7 @@ async fn opposing_update_batches_all_succeed() {
         let list = clients[0].get("/affiliates").await.with_status(200);
         let cities: HashSet<String> =
             list["data"].as_array().unwrap().iter().map(|one| one["city"].to_string()).collect();
-        assert_eq!(cities.len(), 1, "the updates of several batches are mixed: {cities:?}");
+        assert_eq!(cities.len(), 1, "updates from several batches are mixed: {cities:?}");
     }
 }
 
@@ -193,7 +193,7 @@ async fn concurrent_requests_add_each_url_once() {
 
 /// Single and batch creates and renames compete for the same few names.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn competing_singles_and_batches_cause_no_errors() {
+async fn competing_requests_and_batches_cause_no_errors() {
     let service = TestService::start().await;
     let clients = clients(&service, new_company());
     let ids = created(&clients[0], 20).await;

@@ -15,7 +15,7 @@ async fn url(rest: &RestClient, url: &str) -> i64 {
     added[0]["detail"]["url_id"].as_i64().unwrap()
 }
 
-/// Updates an affiliate if it has one of these etags.
+/// Updates an affiliate with these `If-Match` headers.
 async fn put(rest: &RestClient, id: i64, body: serde_json::Value, if_match: &[&str]) -> RestResponse {
     let mut request = rest.request("PUT", &format!("/affiliates/{id}")).header("Content-Type", "application/json");
     for line in if_match {
@@ -275,9 +275,9 @@ async fn unchanged_values_keep_the_etag() {
     }
 }
 
-/// Tests every write that accepts `If-Match`, except the erasure, because it leaves no record.
+/// Tests every write that accepts `If-Match`, except erasures, which leave no record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reads_return_the_written_etag() {
+async fn reads_return_the_same_etag_as_writes() {
     let service = TestService::start().await;
     let company = new_company();
     let rest = service.rest(company);
@@ -392,7 +392,7 @@ async fn stale_etags_do_not_change_urls() {
     }
 }
 
-/// Responses name ignored keys, even within objects.
+/// Responses list ignored keys, even in nested objects.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ignored_case_fields_are_reported() {
     let service = TestService::start().await;

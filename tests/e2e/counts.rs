@@ -1,4 +1,4 @@
-//! List counts match the records, even with concurrent writers.
+//! Checks that list counts match the records, even with concurrent writers.
 
 use futures::future::join_all;
 use sqlx::PgPool;
@@ -147,7 +147,7 @@ async fn case_counts_stay_exact_under_concurrent_writes() {
     compare(&service.pool, &dimensions, "compliance_case_counts", "case_status_id", &["n"], 6).await;
 }
 
-/// Pages of an unfiltered list are complete, even if the counts are missing.
+/// An unfiltered list's pages are complete even if the counts are missing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn missing_counts_do_not_hide_records() {
     let service = TestService::start().await;
@@ -210,5 +210,5 @@ async fn compare(pool: &PgPool, counted: &str, table: &str, split_by: &str, numb
     let (seen, rows, too_many, missing, too_narrow): (i64, i64, i64, i64, i64) =
         sqlx::query_as(sqlx::AssertSqlSafe(statement)).fetch_one(pool).await.unwrap();
     assert!(seen == dimensions && rows > 200, "only {seen} dimensions and {rows} counts were written");
-    assert_eq!((too_many, missing, too_narrow), (0, 0, 0), "some counts are wrong or missing, or have narrow bounds");
+    assert_eq!((too_many, missing, too_narrow), (0, 0, 0), "counts are wrong or missing, or bounds are too narrow");
 }

@@ -69,7 +69,7 @@ async fn lists_use_the_accepted_encoding() {
     }
 }
 
-/// Tests the minimum size for compression, with one byte less and one byte more.
+/// Tests the minimum size for compression, one byte less and one byte more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn short_responses_are_not_compressed() {
     let least = rest_gateway::limits::SMALLEST_COMPRESSED as usize;
@@ -148,7 +148,7 @@ async fn gzip_request_bodies_are_accepted() {
             ("gzip", gzip(&body("a")).await),
             ("X-GZIP", gzip(&body("b")).await),
             ("identity", body("c")),
-            // Consecutive gzip members form one text (RFC 1952, section 2.2).
+            // Consecutive gzip members form one body (RFC 1952, section 2.2).
             ("gzip", [gzip(&body("d")[..10]).await, gzip(&body("d")[10..]).await].concat()),
         ] {
             assert_eq!(send(encoding, bytes).await.with_status(201)[0]["code"], "1020", "{encoding}");
@@ -219,7 +219,7 @@ async fn head_requests_return_no_body() {
     }
 }
 
-/// Request headers that scripts send, including event and tracing clients.
+/// Request headers that scripts send, including those of event and tracing clients.
 const ALLOWED: [&str; 11] = [
     "authorization",
     "content-type",

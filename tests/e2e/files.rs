@@ -26,7 +26,7 @@ fn workbook(rows: &[&[&str]]) -> Vec<u8> {
     workbook_of(&cells)
 }
 
-/// Builds a workbook whose first sheet has these rows as XML.
+/// Builds a workbook whose first sheet contains these XML rows.
 fn workbook_of(rows: &str) -> Vec<u8> {
     const MAIN: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
     const RELATIONS: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
@@ -324,7 +324,7 @@ async fn file_options_are_query_parameters() {
     let unmapped = send(&rest, &format!("{path}?dates=dmy&encoding=windows-1252"), CSV, file.clone()).await;
     assert_eq!((unmapped.status, unmapped.paths()), (422, vec!["columns".to_owned()]), "{}", unmapped.text);
     let misspelt = send(&rest, &format!("{path}?Encodng=macintosh"), CSV, file.clone()).await.with_status(422);
-    assert_eq!(misspelt["message"], "The option Encodng does not exist. Write encoding.");
+    assert_eq!(misspelt["message"], "The option Encodng does not exist. Use encoding.");
     for (path, option) in
         [(path, "dry_run"), ("/urls", "absent_status"), ("/urls", "Dry-Run"), ("/affiliates", "maxAbsent")]
     {
@@ -333,10 +333,11 @@ async fn file_options_are_query_parameters() {
     }
     for (query, kind) in [("?encoding=cp850", CSV), ("", "text/csv; charset=ibm850")] {
         let refused = send(&rest, &format!("{path}{query}"), kind, file.clone()).await.with_status(422);
-        assert!(refused["message"].as_str().unwrap().contains("another encoding as CSV in UTF-8"), "{refused}");
+        assert!(refused["message"].as_str().unwrap().contains("other encodings as CSV in UTF-8"), "{refused}");
     }
-    let path = format!("{path}?{columns}&dates=dmy&colour=red");
-    let synced = send(&rest, &path, "Text/CSV; charset=\"Windows-1252\"", file).await;
+    let synced =
+        send(&rest, &format!("{path}?{columns}&dates=dmy&colour=red"), "Text/CSV; charset=\"Windows-1252\"", file)
+            .await;
     assert_eq!(synced.header("x-ignored-parameters"), Some("colour"));
     synced.with_status(200);
     // Workbooks have no charset, although some programs send one.
@@ -346,16 +347,22 @@ async fn file_options_are_query_parameters() {
     assert_eq!((refused.status, refused.paths()), (422, vec!["encoding".to_owned()]), "{}", refused.text);
     let affiliates = rest.get("/affiliates").await.json();
     assert_eq!((names(&affiliates), &affiliates["data"][0]["start_date"]), (vec!["J\u{fc}rgen"], &json!("2026-05-01")));
-    // File options have no effect on JSON.
-    let request =
-        rest.request("POST", "/urls?dates=x&validate_only=true").body(r#"{"urls":[{"url":"https://a.example/"}]}"#);
-    let added = RestResponse::of(request).await;
-    assert_eq!((added.status, added.header("x-ignored-parameters")), (201, Some("dates, validate_only")));
+    // In JSON, options that control reading have no effect. An option that would prevent a save is rejected.
+    let json = r#"{"urls":[{"url":"https://a.example/"}]}"#;
+    for (path, option) in
+        [("/urls", "validate_only"), ("/affiliates", "validateOnly"), ("/urls", "dry-run"), (path, "absent_status")]
+    {
+        let request = rest.request("POST", &format!("{path}?{option}=true")).body(json);
+        let refused = RestResponse::of(request).await;
+        assert_eq!((refused.status, refused.paths()), (422, vec![option.to_owned()]), "{}", refused.text);
+    }
+    let added = RestResponse::of(rest.request("POST", "/urls?dates=x").body(json)).await;
+    assert_eq!((added.status, added.header("x-ignored-parameters")), (201, Some("dates")));
 }
 
-/// Every response names the rows that the service ignored.
+/// Every response lists the ignored rows.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn file_responses_note_ignored_rows() {
+async fn file_responses_report_ignored_rows() {
     let service = TestService::start().await;
     let affiliates: &[&[&str]] =
         &[&["Partners"], &["client_affiliate_id", "affiliate_name", "zip"], &["1", "Ann", ""], &["2", "Ben", ""]];
@@ -409,7 +416,7 @@ async fn unsupported_content_types_suggest_file_types() {
             assert!(["--data-binary", CSV, WORKBOOK].iter().all(|part| message.contains(part)), "{kind}: {message}");
         }
     }
-    // JSON is accepted with any content type, and other operations do not accept files.
+    // These operations accept JSON with any content type, and other operations do not accept files.
     let json = r#"{"client_affiliate_id":"1","affiliate_name":"Ann"}"#;
     send(&rest, "/affiliates", "text/plain", json).await.with_status(201);
     send(&rest, "/affiliates", "application/json", csv).await.with_status(422);

@@ -1,4 +1,4 @@
-//! Lists as NDJSON and CSV. They have the same records as the pages, for one company.
+//! Lists as NDJSON and CSV. The lists contain the same records as the pages, for one company.
 
 use compliance_api::{
     csv_cell,
@@ -47,7 +47,7 @@ async fn accepting(rest: &RestClient, path: &str, accept: &str) -> RestResponse 
     RestResponse::of(rest.request("GET", path).header("Accept", accept)).await
 }
 
-/// Returns all records in the pages of a list, by ID.
+/// Returns all records in a list's pages, by ID.
 async fn paged(rest: &RestClient, path: &str) -> Vec<Value> {
     if path == "/affiliates" {
         return rest.get(path).await.with_status(200)["data"].as_array().unwrap().clone();
@@ -65,7 +65,7 @@ async fn paged(rest: &RestClient, path: &str) -> Vec<Value> {
     records
 }
 
-/// Returns the column names and rows of a CSV file.
+/// Returns a CSV file's column names and rows.
 fn table(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let texts = |record: &csv::StringRecord| record.iter().map(str::to_owned).collect::<Vec<_>>();
@@ -74,7 +74,7 @@ fn table(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
     (names, rows)
 }
 
-/// Panics unless the list at a path has these records in both formats.
+/// Checks that the list at a path contains these records in both formats.
 async fn expect(rest: &RestClient, path: &str, records: &[Value]) {
     let response = accepting(rest, path, NDJSON).await;
     assert_eq!((response.status, response.header("content-type")), (200, Some(NDJSON)), "{path}: {}", response.text);
@@ -169,7 +169,7 @@ async fn csv_formulas_are_escaped() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn other_accept_headers_return_json_envelopes() {
+async fn json_is_the_default_list_format() {
     let service = TestService::start().await;
     let [company, _] = companies(&service).await;
     let rest = service.rest(company);

@@ -58,7 +58,7 @@ async fn update_masks_select_fields() {
     let id = created(grpc, "N").await;
     let state = AffiliateInput { state: text("NRW"), zip: text("2"), ..AffiliateInput::default() };
 
-    // For each field in the mask, a value changes the field, and an absent value clears the field. Other fields stay.
+    // For each field in the mask, a value changes the field, and an absent value clears it. Other fields keep their values.
     let read = update(grpc, id, state.clone(), Some(&["state", "city"])).await.unwrap();
     assert_eq!((read.state.as_deref(), read.city, read.zip.as_deref()), (Some("NRW"), None, Some("1")));
     // Without a mask, present fields change.
@@ -151,7 +151,7 @@ async fn batch_gets_deduplicate_and_limit_ids() {
     }
 }
 
-/// `ErrorInfo` metadata has machine-readable values.
+/// `ErrorInfo` metadata contains machine-readable values.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn error_metadata_identifies_the_affiliate() {
     let service = TestService::start().await;

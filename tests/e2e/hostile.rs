@@ -1,4 +1,4 @@
-//! Malicious bodies get a documented 4xx status, and the service continues.
+//! Malicious bodies receive a documented 4xx status, and the service keeps running.
 
 use std::time::Duration;
 
@@ -95,7 +95,7 @@ fn hostile() -> Vec<Hostile> {
         ("prototype pollution", br#"{"__proto__":{"affiliate_name":"N"},"constructor":5}"#.to_vec(), BAD),
     ];
     for value in ["\"'; drop table affiliates; --\"", "\"%s%n\""] {
-        // The texts are valid, but the other required field is missing.
+        // The value is valid, but the other required field is missing.
         all.push(("injection", joined(&[br#"{"affiliate_name":"#, value.as_bytes(), b"}"]), BAD));
     }
     all
@@ -148,9 +148,9 @@ fn start(text: &str) -> String {
     text.chars().take(300).collect()
 }
 
-/// Deep, long and odd values of unknown fields are valid.
+/// Unknown fields can contain deep, long and unusual values.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn odd_values_in_unknown_fields_are_accepted() {
+async fn unusual_values_in_unknown_fields_are_accepted() {
     let service = TestService::start().await;
     let rest = service.rest(new_company());
     let nested = [
@@ -208,7 +208,7 @@ async fn malformed_requests_do_not_affect_other_callers() {
         let _ = stream.shutdown().await;
         let mut answer = Vec::new();
         let read = tokio::time::timeout(Duration::from_mins(1), stream.read_to_end(&mut answer)).await;
-        assert!(read.is_ok(), "{:?} got no response", start(&String::from_utf8_lossy(&bytes)));
+        assert!(read.is_ok(), "no response to {:?}", start(&String::from_utf8_lossy(&bytes)));
         let answer = String::from_utf8_lossy(&answer);
         assert!(!answer.starts_with("HTTP/1.1 2") && !answer.starts_with("HTTP/1.1 5"), "{answer}");
         answers_still(&rest).await;

@@ -72,7 +72,7 @@ async fn oversized_bodies_return_413() {
             assert_eq!(answer.status, 413, "{method} {path}");
         }
     }
-    // The service counts a body without a length as it arrives.
+    // The service measures a body without a `Content-Length` header as it arrives.
     for address in [service.rest, service.rest_remote] {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let head = format!(
@@ -156,7 +156,7 @@ async fn api_responses_forbid_caching_and_sniffing() {
     }
 }
 
-/// Requests that are not HTTP get a status without a body.
+/// Requests with an invalid head receive a status without a body.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn malformed_request_heads_are_rejected() {
     let service = TestService::start().await;
@@ -179,7 +179,7 @@ async fn malformed_request_heads_are_rejected() {
     }
 }
 
-/// The service closes the connection after an unknown or repeated transfer encoding, because a proxy could see another end of the body.
+/// The service closes the connection after an unknown or repeated transfer encoding, because a proxy could see the body end elsewhere.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ambiguous_transfer_encodings_close_the_connection() {
     let service = TestService::start().await;
@@ -259,7 +259,7 @@ async fn tokens_are_checked_first() {
                 assert_eq!(answer.header("www-authenticate"), Some(*challenge));
             }
         }
-        // Two tokens are ambiguous, and other schemes are not tokens.
+        // Two tokens are ambiguous, and only the `Bearer` scheme is accepted.
         let rest = RestClient::new(address, None);
         let good = token(company);
         let with = |value: String| rest.request("GET", "/urls").header("Authorization", value);

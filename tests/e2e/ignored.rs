@@ -1,4 +1,4 @@
-//! Response headers list the ignored names of a request.
+//! Response headers list a request's ignored fields and parameters.
 
 use rest_gateway::Settings;
 use serde_json::json;
@@ -92,7 +92,7 @@ async fn ignored_fields_are_listed_in_a_header() {
     }
 }
 
-/// Some response fields have other names than the request fields, as documented.
+/// Some response fields have different names from the request fields, as documented.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn response_field_names_are_reported_as_ignored() {
     let service = TestService::start().await;
@@ -107,7 +107,7 @@ async fn response_field_names_are_reported_as_ignored() {
     assert_eq!(response.status, 200, "{}", response.text);
     let listed = response.header(FIELDS).unwrap();
     for name in ["distributor_name", "distributor_status", "client_distributor_id", "client_id"] {
-        assert!(listed.split(", ").any(|one| one == name), "{name} is missing in {listed}");
+        assert!(listed.split(", ").any(|one| one == name), "{name} is missing from {listed}");
     }
 }
 
@@ -119,7 +119,7 @@ async fn cors_exposes_the_ignored_name_headers() {
     let response = request.header("Origin", "https://a.example").send().await.unwrap();
     let exposed = response.headers()["access-control-expose-headers"].to_str().unwrap().to_ascii_lowercase();
     for name in [FIELDS, PARAMETERS] {
-        assert!(exposed.split(',').any(|one| one.trim() == name), "{name} is missing in {exposed}");
+        assert!(exposed.split(',').any(|one| one.trim() == name), "{name} is missing from {exposed}");
     }
     assert_eq!(response.headers()[PARAMETERS], "perpage");
 }

@@ -7,7 +7,7 @@ use test_support::{LockedTable, RestClient, TestService, new_company};
 const COMPANIES: usize = 8;
 const RECORDS: i64 = 40;
 
-/// The records of all companies have the same IDs, and each record names its company.
+/// All companies' records have the same IDs, and each record names its company.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn remaining_readers_receive_their_own_records() {
     let service = TestService::start().await;
@@ -26,7 +26,7 @@ async fn remaining_readers_receive_their_own_records() {
             .collect();
         for round in 0..4 {
             let mut locked = LockedTable::new(&service.pool, "affiliates", "access exclusive").await;
-            // Some reads are of unknown IDs. Other reads must not take their place in the response.
+            // Some reads request unknown IDs. The results of other reads must not take their place.
             let reads: Vec<_> = (0..COMPANIES as i64 * 60)
                 .map(|number| {
                     let (reader, id) = (number as usize % COMPANIES, 1 + number / COMPANIES as i64 % (RECORDS + 10));

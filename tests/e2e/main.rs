@@ -1,4 +1,4 @@
-//! End-to-end tests: the real service over a real PostgreSQL, through real sockets.
+//! End-to-end tests for the service, over real sockets and against a real PostgreSQL server.
 //!
 //! `docs/testing.md` describes the modules and how to add a case.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]

@@ -62,7 +62,7 @@ async fn every_operation_reports_a_database_outage() {
     assert_eq!((error.code(), reason_of(&error).as_str()), (Code::Unavailable, "DATABASE_UNAVAILABLE"));
     assert!(error.get_error_details().retry_info().is_some(), "{error:?}");
 
-    // Invalid requests still get their errors, and the process stays healthy.
+    // Invalid requests still return their own errors, and the process stays healthy.
     for address in [service.rest, service.rest_remote] {
         let rest = RestClient::new(address, None);
         assert_eq!(RestResponse::of(rest.request_to("GET", "/livez")).await.status, 200);
@@ -81,7 +81,7 @@ async fn every_operation_reports_a_database_outage() {
 async fn interrupted_lists_end_with_an_error() {
     let (service, cluster) = service().await;
     let company = new_company();
-    // The list exceeds the socket buffers on its way.
+    // The list exceeds the socket buffers along its path.
     let statement = format!(
         "insert into affiliates (company_id, client_affiliate_id, affiliate_name, notes)
         select {company}, n::text, n::text, repeat('x', 1500) from generate_series(1, 60000) n"

@@ -1,4 +1,4 @@
-//! The indexes that the database uses for lists, foreign keys and writers' lookups.
+//! Checks which indexes the database uses for lists, foreign keys and write lookups.
 //!
 //! Plans must not depend on statistics. They are the same for new, filled and analyzed databases, for generic and custom plans, and
 //! on every connection.
@@ -9,7 +9,7 @@ use serde_json::Value;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 use test_support::{fresh_database, new_company};
 
-/// Tables that grow with a company, except the monthly tables of changes.
+/// Tables that grow with a company, except the monthly change tables.
 const LARGE: &[&str] = &[
     "affiliates",
     "compliance_urls",
@@ -22,7 +22,7 @@ const LARGE: &[&str] = &[
     "webhook_deliveries",
 ];
 
-/// Records of company `$1` with realistic lengths, because the planner prefers other indexes for small tables.
+/// Company `$1`'s records, with realistic lengths, because the planner prefers different indexes for small tables.
 const RECORDS: [&str; 7] = [
     "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name)
         select $1, n, n::text, n::text from generate_series(1, 500) n",
@@ -45,7 +45,7 @@ const RECORDS: [&str; 7] = [
         select $1, 1 + n % 2000, n, 'msg_1', 0, 1, 1, now(), 1 from generate_series(1, 4000) n",
 ];
 
-/// States of the planner's statistics.
+/// States of the planner statistics.
 const STATES: [&str; 3] = ["empty", "filled and never analyzed", "analyzed"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -128,11 +128,11 @@ async fn pages_read_no_index_entries_past_their_end() {
         }
         statements += 1;
     }
-    // Four sorts in two directions, with and without filters. The sort by the filtered date also has variants with days.
+    // Four sorts in two directions, with and without filters. The sort by the filtered date also comes in variants with days.
     assert_eq!(statements, (4 + 1) * 2 * 2);
 }
 
-/// Writers' lookups, each with its required index.
+/// Write lookups, each with its required index.
 const LOOKUPS: &[(&str, &str, &str)] = &[
     ("bigint, bigint", "select from affiliates where company_id = $1 and id = $2", "affiliates_pkey"),
     ("bigint, text", "select from affiliates where company_id = $1 and affiliate_name = $2", "affiliates_name_key"),
@@ -151,7 +151,7 @@ const LOOKUPS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Checks that lookups use their own indexes.
+/// Checks that write lookups and foreign key checks use their own indexes.
 async fn check_lookups(connection: &mut PgConnection, state: &str) {
     let checks = foreign_key_checks(connection).await;
     // Seven foreign keys refer to four tables.
@@ -205,13 +205,13 @@ async fn check_scans(connection: &mut PgConnection, state: &str) {
                     continue;
                 }
                 let is_key = index == format!("{table}_pkey")
-                    // Changes of a record, or of a kind of record.
+                    // Changes to one record, or to one kind of record.
                     || table.starts_with("changes_") && index.starts_with(&format!("{table}_company_id_resource_"))
-                    // Changes after the clock went back.
+                    // Changes made after the clock went back.
                     || table.starts_with("changes_") && index == format!("{table}_company_id_position_idx")
                     // Both unique keys begin with the searched columns.
                     || ["infractions", "incidents"].contains(&&*table) && condition.matches(" = ").count() >= 2
-                    // These lookups find an upline by its identifier, or a record that a search names.
+                    // These lookups find an upline by its identifier, or a record named in a search.
                     || ["affiliates_client_affiliate_id_idx", "affiliates_name_key", "compliance_urls_url_key"].contains(&&*index)
                         && condition.matches(" = ").count() == 2;
                 let what = format!("{what}: {kind} of {table} by {index}, {condition}");
@@ -222,9 +222,9 @@ async fn check_scans(connection: &mut PgConnection, state: &str) {
     }
 }
 
-/// The number of other records' changes does not matter.
+/// Changes to other records do not affect the number of rows read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn earlier_states_read_only_their_own_changes() {
+async fn as_of_reads_do_not_scan_unrelated_changes() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let changes = "
         insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (1, 1, 'a', 'a');
@@ -265,7 +265,7 @@ async fn earlier_states_read_only_their_own_changes() {
     assert_eq!(past.len(), 3);
 }
 
-/// Returns a database whose tables were analyzed before their first records were committed. The tables seem to have many pages and no rows.
+/// Returns a database whose tables were analyzed before their first records were committed. To the planner, they have many pages and no rows.
 async fn analyzed_while_loaded() -> PgConnection {
     let options = fresh_database().await.options;
     let mut loading = PgConnection::connect_with(&options).await.unwrap();
@@ -279,7 +279,7 @@ async fn analyzed_while_loaded() -> PgConnection {
     transaction.commit().await.unwrap();
     let known = "select relpages, reltuples from pg_class where relname = 'compliance_urls'";
     let (pages, rows): (i32, f32) = sqlx::query_as(known).fetch_one(&mut connection).await.unwrap();
-    assert!(pages > 100 && rows < 1.0, "the planner knows {pages} pages and {rows} rows");
+    assert!(pages > 100 && rows < 1.0, "the statistics show {pages} pages and {rows} rows");
     connection
 }
 
@@ -316,7 +316,7 @@ async fn expect_keys(
     assert!(count >= least, "only {count} statements");
 }
 
-/// Batches do not compare each item with all incidents of its case, or with all names of the company.
+/// Batches do not compare each item with all of its case's incidents, or with all of the company's names.
 ///
 /// The planner assumes that a batch has ten items.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -371,13 +371,13 @@ async fn batch_items_do_not_rescan_cases_or_vocabularies() {
         let plan = explained(&mut connection, "explain (analyze, format json)", types, statement, &arguments).await;
         for table in ["incidents", "vocabulary_entries"] {
             let read = entries_read(&plan, table);
-            // The limit allows all rows twice, and the inserted or found rows.
+            // The limit allows reading all rows twice, plus the inserted or found rows.
             assert!(read < 16_000.0, "{batch}: the plan reads {read} entries of {table}: {plan}");
         }
     }
 }
 
-/// Returns PostgreSQL's foreign key queries in both directions, with their allowed indexes. Allowed indexes begin with the columns of the key.
+/// Returns PostgreSQL's foreign key queries in both directions, with their allowed indexes. Allowed indexes begin with the key columns.
 async fn foreign_key_checks(connection: &mut PgConnection) -> Vec<(String, Vec<String>)> {
     let rows = sqlx::query_as::<_, (String, Vec<String>, String)>(
         "select k.relation, k.columns, i.name
@@ -413,7 +413,7 @@ async fn foreign_key_checks(connection: &mut PgConnection) -> Vec<(String, Vec<S
     checks
 }
 
-/// Loads records with plans from an empty database, as on the first day of the service.
+/// Loads records with plans from an empty database, as on the service's first day.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bulk_loads_do_not_scan_existing_records() {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
@@ -433,7 +433,7 @@ async fn bulk_loads_do_not_scan_existing_records() {
     .fetch_all(&mut connection)
     .await
     .unwrap();
-    // There are 160,500 rows with up to four foreign keys. Setting the case of a URL needs another lookup.
+    // There are 160,500 rows with up to four foreign keys. Setting a URL's case requires an extra lookup.
     assert!(read.iter().any(|(index, _)| index == "compliance_urls_pkey"), "no foreign key checks in {read:?}");
     assert!(read.iter().all(|(_, entries)| *entries < 400_000), "{read:?}");
 }
@@ -483,7 +483,7 @@ async fn explained(
     serde_json::from_str::<Value>(&text).unwrap()[0]["Plan"].take()
 }
 
-/// Counts the entries that scans of a table read, including skipped entries. A name that ends in `_` is a prefix.
+/// Counts the entries read by scans of a table, including skipped entries. A name that ends in `_` is a prefix.
 fn entries_read(plan: &Value, table: &str) -> f64 {
     let figure = |name: &str| plan[name].as_f64().unwrap_or_default();
     let name = plan["Relation Name"].as_str().unwrap_or_default();
@@ -520,7 +520,7 @@ fn collect_scans(plan: &Value, scans: &mut Vec<Scan>) {
     }
 }
 
-/// Checks that the plan is one scan of one of these indexes, with this number of columns.
+/// Checks that the plan is a single scan of one of these indexes that compares this number of columns.
 fn expect_index(plan: &Value, expected: &[String], columns: usize, what: &str) {
     let mut scans = Vec::new();
     collect_scans(plan, &mut scans);

@@ -39,7 +39,7 @@ async fn percent_encoded_paths_are_equivalent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn records_have_no_unicode_line_breaks() {
+async fn ndjson_and_events_escape_unicode_line_breaks() {
     const ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
     let text = "a\u{85}b\u{2028}c\u{2029}d";
     let service = TestService::start().await;

@@ -1,4 +1,4 @@
-//! The rate limit of a company, over REST and gRPC.
+//! A company's rate limit, over REST and gRPC.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::http::envelope;
 
 const GOOD: &str = r#"{"client_affiliate_id":"C","affiliate_name":"N"}"#;
 
-/// Window of the limit, too long to recover during a test on a busy machine.
+/// Rate limit window, too long to recover during a test, even on a busy machine.
 const WINDOW: Duration = Duration::from_hours(10_000);
 
 /// Starts a service with this limit per window.
@@ -20,8 +20,8 @@ async fn limited(requests: u32) -> TestService {
 }
 
 fn number(answer: &RestResponse, header: &str) -> u64 {
-    let value = answer.header(header).unwrap_or_else(|| panic!("no {header}: {answer:?}"));
-    value.parse().unwrap_or_else(|_| panic!("{header}: {value}"))
+    let value = answer.header(header).unwrap_or_else(|| panic!("missing {header} header: {answer:?}"));
+    value.parse().unwrap_or_else(|_| panic!("{header} is not a number: {value}"))
 }
 
 /// Every layer rejects the fourth request and returns the time until the next attempt.
@@ -39,7 +39,7 @@ async fn requests_over_the_rate_limit_return_429() {
     );
     let second = remote.post("/affiliates", GOOD).await;
     assert_eq!((second.status, number(&second, "x-ratelimit-remaining")), (201, 1));
-    // Error responses have the same headers as other responses.
+    // Error responses contain the same headers as other responses.
     let third = rest.get("/urls/abc").await;
     assert_eq!((third.status, number(&third, "x-ratelimit-remaining")), (404, 0));
 
@@ -95,7 +95,7 @@ async fn each_concurrent_read_counts_as_one_request() {
     }
 }
 
-/// Callers over the limit get no validation errors.
+/// Callers over the limit receive no validation errors.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rate_limits_precede_validation() {
     let service = limited(1).await;
@@ -118,7 +118,7 @@ async fn rate_limits_precede_validation() {
     }
 }
 
-/// A read that fails before its first record reports the remaining limit, like any response.
+/// A read that fails before its first record reports the remaining limit, like any other response.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failed_reads_report_the_remaining_limit() {
     let service = limited(100).await;

@@ -1,6 +1,6 @@
 //! Writes and reads real addresses.
 //!
-//! The file is `real_input.txt`, unless `COMPLIANCE_REAL_URLS` names another file.
+//! The addresses come from `real_input.txt`, unless `COMPLIANCE_REAL_URLS` names a different file.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -65,7 +65,7 @@ async fn real_urls_are_stored_unchanged() {
     lists_them(&rest, &kept, &ids).await;
 }
 
-/// Sends all addresses in one request. Each invalid address has its own error, and the service saves nothing.
+/// Sends all addresses in one request. The service returns an error for each invalid address and saves nothing.
 async fn rejects_invalid_addresses(rest: &RestClient, addresses: &[String]) {
     let bad: BTreeMap<String, Value> = addresses
         .iter()
@@ -85,7 +85,7 @@ async fn rejects_invalid_addresses(rest: &RestClient, addresses: &[String]) {
     assert_eq!(rest.get("/urls").await.with_status(200)["meta"]["total"], 0);
 }
 
-/// Checks that the pages have each address exactly once, in its original form, sorted by ID.
+/// Checks that the pages contain each address exactly once, in its original form, sorted by ID.
 async fn lists_them(rest: &RestClient, kept: &[&String], ids: &[i64]) {
     let pages = kept.len().div_ceil(200);
     let mut listed = Vec::new();

@@ -34,7 +34,7 @@ async fn fill(service: &TestService, company: i64) {
     grpc.observe((0..60).map(url).collect()).await;
 }
 
-/// Returns the responses of every endpoint for a company, from both gateways.
+/// Returns every endpoint's responses for a company, from both gateways.
 async fn answers(service: &TestService, company: i64) -> Vec<(String, String)> {
     let mut paths: Vec<String> = ["/affiliates", "/cases", "/urls"].map(str::to_owned).into();
     for sort in ["id", "discovery_dt", "last_review_dt", "last_seen"] {
@@ -64,14 +64,14 @@ async fn answers(service: &TestService, company: i64) -> Vec<(String, String)> {
     answers
 }
 
-/// Restores a dump of one database into another database.
+/// Dumps one database and restores the dump into another.
 async fn dump_and_restore(database: &TestDatabase, restored: &TestDatabase) {
     let programs = Installation::find(None).await.unwrap();
     let dump = std::env::temp_dir().join(format!("compliance-test-dump-{:016x}", rand::random::<u64>()));
     let name = |options: &sqlx::postgres::PgConnectOptions| options.get_database().unwrap().to_owned();
     let (from, to) = (name(&database.options), name(&restored.options));
     let socket = database.socket.parent().unwrap().to_owned();
-    // Empties the new database.
+    // Empty the new database.
     let mut owner = restored.options.clone().connect().await.unwrap();
     sqlx::raw_sql("drop schema public cascade; create schema public").execute(&mut owner).await.unwrap();
     owner.close().await.unwrap();
@@ -85,7 +85,7 @@ async fn dump_and_restore(database: &TestDatabase, restored: &TestDatabase) {
         let file = dumped.to_str().unwrap();
         let (status, _, log) = output(run("pg_dump", &from, &["-f", file]).env_clear());
         assert!(status.success(), "{log}");
-        // Every new database already has the schema itself.
+        // Every new database already contains the `public` schema.
         let (status, _, log) = output(run("pg_restore", &to, &["--clean", "--if-exists", file]).env_clear());
         assert!(status.success(), "{log}");
     })
@@ -127,7 +127,7 @@ fn positions(changes: &Value) -> Vec<i64> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lost_positions_and_ids_match_nothing_after_restore() {
+async fn lost_positions_and_ids_are_invalid_after_restore() {
     let (database, restored) = (fresh_database().await, fresh_database().await);
     let (company, later) = (new_company(), new_company());
     let service = TestService::over(database.options.clone(), Options::default()).await;
@@ -177,12 +177,12 @@ async fn lost_positions_and_ids_match_nothing_after_restore() {
         (&"restored".into(), &"company".into())
     );
     let changed = rest.get("/affiliates?changed_after=5").await.with_status(200);
-    // After a restore, the list also has unchanged records.
+    // After a restore, the list also contains unchanged records.
     assert!(changed["data"].as_array().unwrap().len() >= 8);
     for id in lost_ids {
         rest.get(&format!("/affiliates/{id}")).await.with_status(404);
     }
-    // No later version gets the etag of a lost version.
+    // No later version reuses a lost version's etag.
     rest.put(&format!("/affiliates/{first}"), update("new")).await.with_status(200);
     let request = rest.request("PUT", &format!("/affiliates/{first}")).header("If-Match", lost_etag);
     let refused = RestResponse::of(request.body(update("by an old form"))).await;

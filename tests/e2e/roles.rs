@@ -8,7 +8,7 @@ use test_support::{TestCore, fresh_database, new_company};
 /// Tables that the role can only read. It cannot read some parts of the record of changes.
 const READ: [&str; 6] =
     ["_sqlx_migrations", "change_drops", "change_positions", "change_retention", "changes", "database_identity"];
-/// Functions that the role can call and that run as the owner. With any arguments, each does only what its comment says.
+/// Functions that the role can call but that run as the owner. Whatever the arguments, each function does only what its comment says.
 const CALLED: [&str; 7] = [
     "advance_ids",
     "drop_change_month",
@@ -96,7 +96,7 @@ async fn service_role_cannot_change_the_schema() {
     assert_eq!(sqlx::query_scalar::<_, i64>(public).fetch_one(&core.pool).await.unwrap(), 0);
 }
 
-/// The lists above name every table and function. New monthly tables get the same permissions.
+/// The lists above name every table and function. New monthly tables receive the same permissions.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn service_role_writes_history_only_through_triggers() {
     let (core, mut service) = connect().await;
@@ -140,9 +140,9 @@ async fn service_role_writes_history_only_through_triggers() {
     assert_eq!(names(&mut owner, functions(unpinned)).await, [""; 0]);
 }
 
-/// Every attempt of the role to alter the record of changes fails or has no effect.
+/// Every attempt by the role to alter the record of changes fails or has no effect.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn owner_functions_cannot_alter_recorded_changes() {
+async fn service_role_cannot_alter_recorded_changes() {
     let (core, mut service) = connect().await;
     let company = new_company();
     core.company(company).affiliate("A").await;
@@ -211,7 +211,7 @@ async fn owner_functions_cannot_alter_recorded_changes() {
     assert_eq!(verify(&mut owner, company).await.unwrap(), None);
 }
 
-/// An existing record keeps all its entries, even entries from before a deletion and re-creation.
+/// An existing record keeps all its entries, even those from before it was deleted and re-created.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn service_role_can_erase_only_deleted_records() {
     let (core, mut service) = connect().await;
@@ -251,7 +251,7 @@ async fn service_role_can_erase_only_deleted_records() {
         (1, 4, "1, 1", "4, 5"),
         (99, -5, "1", "5"),
         (0, 5, "1", "5"),
-        // Another incident with the same ID exists.
+        // A different incident with the same ID exists.
         (5, 1, "5", "1"),
         // Vocabularies are erased with their company.
         (6, 1001, "6", "1001"),

@@ -9,7 +9,7 @@ const ITEMS: usize = 10_000;
 async fn ten_thousand_affiliates_fit_in_one_request() {
     let service = TestService::start().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
-        // Every hundredth affiliate has the name of the previous affiliate.
+        // Every hundredth affiliate repeats the previous affiliate's name.
         let name = |number: usize| format!("Affiliate {}", if number % 100 == 99 { number - 1 } else { number });
         let items: Vec<Value> = (0..ITEMS)
             .map(|number| json!({"client_affiliate_id": number.to_string(), "affiliate_name": name(number), "country": "DE"}))
@@ -25,7 +25,7 @@ async fn ten_thousand_affiliates_fit_in_one_request() {
         }
         assert_eq!(ids.len(), ITEMS - ITEMS / 100);
 
-        // Updates all affiliates, and repeats the first affiliate up to 10,000 items.
+        // Update all affiliates, and repeat the first affiliate to reach 10,000 items.
         let changes = |ids: &[i64]| -> Vec<Value> {
             let all = ids.iter().chain(std::iter::repeat_n(&ids[0], ITEMS - ids.len()));
             all.map(|id| json!({"id": id, "affiliate_name": format!("Renamed {id}"), "city": "Bonn"})).collect()
@@ -61,7 +61,7 @@ async fn ten_thousand_urls_fit_in_one_request() {
 }
 
 const AFFILIATES: usize = 300_000;
-/// Maximum memory growth of the process while it sends the list, in KiB.
+/// Maximum process memory growth while sending the list, in KiB.
 const MOST_KIB: u64 = 64 * 1024;
 
 /// The list is complete and sorted, and the process barely grows.
@@ -98,7 +98,7 @@ async fn read_list(rest: &RestClient) -> usize {
     let mut response = rest.request("GET", "/affiliates").send().await.unwrap();
     assert_eq!(response.status(), 200);
     let (mut seen, mut last, mut bytes) = (0, 0, 0);
-    // The unread end of the last chunk, and the next chunk.
+    // The last chunk's unread end, and the next chunk.
     let mut text = String::new();
     while let Some(chunk) = response.chunk().await.unwrap() {
         bytes += chunk.len();

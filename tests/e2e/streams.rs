@@ -1,4 +1,4 @@
-//! Every stream that breaks in the middle ends with an error.
+//! Checks that every stream that breaks in the middle ends with an error.
 //!
 //! The operations come from the descriptor set. The suite fails if a new stream has no case.
 
@@ -23,7 +23,7 @@ const RECORDS: i64 = 3000;
 /// The operation, its table, and a function that breaks the table after the first message and counts the records.
 type Case = (&'static str, &'static str, for<'a> fn(&'a mut GrpcClients, &'a PgPool) -> LocalBoxFuture<'a, Ended>);
 
-/// The end of a stream: the number of records and the error, if any.
+/// How a stream ended: the number of records and the error, if any.
 struct Ended {
     records: usize,
     error: Option<Status>,
@@ -89,17 +89,20 @@ const CASES: &[Case] = &[
     }),
 ];
 
-/// Streams with their own tests: each read of a batch has its own result, a page of URLs is one statement (`bounds::pages`),
-/// and a watch is endless (`watch`).
+/// Streams with their own tests:
+///
+/// - Each batched read has its own result (`batch_read`).
+/// - A page of URLs is one statement (`bounds::pages`).
+/// - A watch is endless (`watch`).
 const OTHERS: [&str; 3] =
     ["ReadService/BatchRead", "ComplianceUrlService/StreamComplianceUrls", "ChangeService/WatchChanges"];
 
-/// Renames a table. Statements on the table fail until it has its old name again.
+/// Renames a table. Statements on the table fail until it gets its old name back.
 async fn rename(pool: &PgPool, from: &str, to: &str) {
     sqlx::raw_sql(AssertSqlSafe(format!("alter table {from} rename to {to}"))).execute(pool).await.unwrap();
 }
 
-/// Reads the first message of a stream, breaks the table, and reads to the end.
+/// Reads a stream's first message, breaks the table, and reads to the end.
 async fn read<M>(mut messages: Streaming<M>, count: fn(&M) -> usize, pool: &PgPool, table: &str) -> Ended {
     let mut records = count(&messages.message().await.unwrap().unwrap());
     rename(pool, table, "broken").await;
@@ -147,7 +150,7 @@ async fn broken_streams_end_with_an_error() {
         let error = error.unwrap_or_else(|| panic!("{operation} ended after {records} records without an error"));
         assert_eq!(reason_of(&error), "INTERNAL", "{operation}: {error:?}");
     }
-    // The REST lists of both gateways break off.
+    // REST lists from both gateways end abruptly.
     for rest in [service.rest(company), service.rest_remote(company)] {
         let mut response = rest.request("GET", "/affiliates").send().await.unwrap();
         let mut bytes = response.chunk().await.unwrap().unwrap().len();

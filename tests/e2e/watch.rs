@@ -1,4 +1,4 @@
-//! Watches of changes, over REST and gRPC.
+//! Change watches, over REST and gRPC.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -66,9 +66,9 @@ impl Watch {
         }
     }
 
-    /// Returns the next message, or `None` at the end of an event stream.
+    /// Returns the next message, or `None` if the event stream has ended.
     async fn next(&mut self) -> Result<Option<Message>, Status> {
-        timeout(PATIENCE, self.received()).await.expect("no message arrived in time")
+        timeout(PATIENCE, self.received()).await.expect("timed out waiting for a message")
     }
 
     async fn received(&mut self) -> Result<Option<Message>, Status> {
@@ -97,7 +97,7 @@ impl Watch {
         self.next().await.unwrap().expect("the watch ended")
     }
 
-    /// Reads up to a position and returns the positions of all changes.
+    /// Reads up to a position and returns all changes' positions.
     async fn up_to(&mut self, position: i64) -> Vec<i64> {
         let mut positions = Vec::new();
         loop {
@@ -128,7 +128,7 @@ fn event_message(event: &str) -> Message {
     Message { position, page }
 }
 
-/// Parses the page in the `data` of an event.
+/// Parses the page in an event's `data`.
 fn page_of(data: &str) -> ListChangesResponse {
     let json: serde_json::Value = serde_json::from_str(data).unwrap();
     let number = |name: &str| json[name].as_i64().unwrap();
@@ -222,7 +222,7 @@ async fn watches_receive_only_requested_types() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn watches_resume_where_they_ended() {
+async fn watches_resume_where_they_left_off() {
     let service = TestService::start().await;
     let company = new_company();
     let writing = async {
@@ -271,7 +271,7 @@ async fn idle_watches_receive_heartbeats() {
     join_all(heartbeats).await;
 }
 
-/// Tests lists and watches of both layers, even if watchers share a page.
+/// Tests lists and watches over all layers, even if watchers share a page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_auditors_see_change_authors() {
     let service = TestService::start().await;
@@ -327,7 +327,7 @@ async fn only_auditors_see_change_authors() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn expiring_core_connections_interrupt_no_watches() {
+async fn core_connection_expiry_does_not_interrupt_watches() {
     let age = Duration::from_millis(500);
     let service = TestService::with(Options { max_connection_age: age, ..Options::default() }).await;
     let (company, proxy) = (new_company(), Proxy::tcp(service.grpc).await);
@@ -345,7 +345,7 @@ async fn expiring_core_connections_interrupt_no_watches() {
         add(&service.pool, company, changes..=changes).await;
         let list = async || grpc.clone().changes.list_changes(ListChangesRequest::default()).await;
         if let Err(status) = list().await {
-            // tonic can send a call just after a GOAWAY, and does not retry the call as other gRPC libraries do.
+            // tonic can send a call just after a GOAWAY and, unlike other gRPC libraries, does not retry the call.
             assert!(format!("{status:?}").contains("GoAway(b\"\", NO_ERROR, Remote)"), "{status:?}");
             list().await.unwrap();
         }
@@ -426,7 +426,7 @@ async fn last_event_id_applies_only_to_event_streams() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn event_streams_have_proxy_and_cache_headers() {
+async fn event_streams_set_proxy_and_cache_headers() {
     let service = TestService::start().await;
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
@@ -451,7 +451,7 @@ async fn event_streams_have_proxy_and_cache_headers() {
     }
 }
 
-/// The watches outnumber the streams of a core connection, and other calls still succeed.
+/// There are more watches than streams on a core connection, and other calls still succeed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_gateway_serves_hundreds_of_watches() {
     const WATCHES: usize = 300;
@@ -469,9 +469,9 @@ async fn one_gateway_serves_hundreds_of_watches() {
     assert_eq!(received.into_iter().collect::<BTreeSet<_>>(), BTreeSet::from([vec![1]]));
 }
 
-/// Many watches open at the same time, as after a restart. Their number exceeds the company's limit for other calls.
+/// Many watches open at the same time, as after a restart. They outnumber the other calls that the company can have in flight.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn companies_can_open_all_watches_at_once() {
+async fn watches_can_exceed_the_company_call_limit() {
     let calls = CoreSettings::default().max_in_flight / core_server::limits::CALL_SHARE;
     let watches = calls + 100;
     assert!(watches < core_server::limits::WATCHERS_OF_A_COMPANY);

@@ -1,4 +1,4 @@
-// REST load with k6 (https://grafana.com/docs/k6), for the companies of a file with one token per line:
+// Generates REST load with k6 (https://grafana.com/docs/k6), for the companies in a file with one token per line:
 //
 //     k6 run -e TOKENS=$PWD/target/tokens tools/load-test/k6.js
 //
@@ -54,7 +54,7 @@ function authorization(token) {
   return { Authorization: `Bearer ${token}` };
 }
 
-// Returns affiliate IDs of each company.
+// Returns each company's affiliate IDs.
 export function setup() {
   return TOKENS.map((token) => {
     const response = http.get(`${BASE}/api/affiliates`, { headers: authorization(token), responseType: "text" });

@@ -24,7 +24,7 @@ need() {
 # Builds and starts the service with demo data on free ports, and stops it at exit. Sets `base` (http://host:port for REST), `grpc`
 # (host:port) and `token` (for company 1).
 start_service() {
-    # Reuses the build of the tests.
+    # Reuses the tests' build.
     cargo test --quiet --locked --workspace --no-run
     start_folder
     start_demo data --rate-limit 100000/s
@@ -36,13 +36,13 @@ start_service() {
 # Creates a folder for the services. At exit, stops the services and removes the folder.
 start_folder() {
     folder=$(mktemp -d)
-    # When root starts the service, its database runs as another user, who needs access to this folder.
+    # When root starts the service, its database runs as a different user, who needs access to this folder.
     chmod 755 "$folder"
     services=()
     trap stop_services EXIT
 }
 
-# Starts another service, which accepts six requests per minute. Sets `limited` (like `base`) and `limited_token`.
+# Starts a second service, which accepts six requests per minute. Sets `limited` (like `base`) and `limited_token`.
 start_limited_service() {
     start_demo limited --rate-limit 6/m
     limited=$(greeted limited 'REST  \(.*\)/api')
@@ -98,7 +98,7 @@ await() {
 greeted() {
     local found
     found=$(sed -n "s,^  $2\$,\\1,p" "$folder/$1.greeting")
-    [ -n "$found" ] || { say "the greeting of service $1 has no line matching '$2'"; exit 1; }
+    [ -n "$found" ] || { say "the greeting of service $1 contains no line that matches '$2'"; exit 1; }
     echo "$found"
 }
 
@@ -115,7 +115,7 @@ large_company() {
 }
 
 stop_services() {
-    # In reverse order, because a process can depend on earlier ones.
+    # In reverse order, because a process can depend on earlier processes.
     local index
     for ((index = ${#services[@]} - 1; index >= 0; index--)); do
         kill -TERM "${services[index]}" 2>/dev/null && wait "${services[index]}" || true

@@ -21,7 +21,7 @@ use crate::{
 /// Exit status for an altered record.
 const BROKEN: u8 = 3;
 
-/// Verify the record of changes, or print its current end. Each row has a hash of its content and of the previous row.
+/// Verify the record of changes, or print its current end. Each row contains a hash of its content and of the previous row.
 #[derive(Args, Debug)]
 pub(crate) struct AuditArgs {
     #[command(subcommand)]
@@ -82,7 +82,7 @@ async fn verify(
     for &each in &companies {
         erased += audit::erased(&mut *connection, each).await?;
         for Restore { first, last, time } in audit::restores(&mut *connection, each).await? {
-            print(&format!("company {each}: a restore lost positions {first} to {last}; it was detected at {time}"))?;
+            print(&format!("company {each}: a restore lost positions {first} to {last}; detected at {time}"))?;
         }
         retention.add(audit::retained(&mut *connection, each).await?, audit::drops(&mut *connection, each).await?);
         if let Some(found) = audit::verify(connection, each).await? {
@@ -98,9 +98,9 @@ async fn verify(
     }
     if broken == 0 {
         let (verified, compared) = (companies.len(), checkpoints.len());
-        let erased = if erased > 0 { format!("; they have {erased} erased rows") } else { String::new() };
+        let erased = if erased > 0 { format!("; they contain {erased} erased rows") } else { String::new() };
         print(&format!(
-            "the records of changes of {verified} companies are intact, and match {compared} checkpoints{erased}"
+            "the records of changes for {verified} companies are intact and match {compared} checkpoints{erased}"
         ))?;
         retention.print()?;
     }
@@ -127,8 +127,8 @@ async fn companies(company: Option<i64>, connection: &mut PgConnection) -> Resul
     }
 }
 
-/// Reads checkpoints from a file, one per line. Returns all checkpoints, or those of one company. Fails if there are none, because
-/// an empty file proves nothing.
+/// Reads checkpoints from a file, one per line. Returns all checkpoints, or those of one company. Fails if there are no checkpoints, because an empty
+/// file proves nothing.
 fn read(path: &Path, company: Option<i64>) -> anyhow::Result<Vec<Checkpoint>> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let line = |(number, line): (usize, &str)| {
@@ -140,12 +140,12 @@ fn read(path: &Path, company: Option<i64>) -> anyhow::Result<Vec<Checkpoint>> {
     checkpoints.retain(|checkpoint| company.is_none_or(|company| company == checkpoint.company_id));
     match company {
         _ if !checkpoints.is_empty() => Ok(checkpoints),
-        Some(company) => bail!("{} has no checkpoint of company {company}", path.display()),
-        None => bail!("{} has no checkpoint", path.display()),
+        Some(company) => bail!("{} contains no checkpoint for company {company}", path.display()),
+        None => bail!("{} contains no checkpoint", path.display()),
     }
 }
 
-/// Changes that retention kept and dropped in the verified records.
+/// Counts the changes that retention kept and dropped in the verified records.
 #[derive(Default)]
 struct Retention {
     changes: i64,
@@ -159,7 +159,7 @@ impl Retention {
             self.changes += changes;
             self.since = [self.since, since].into_iter().flatten().min();
         }
-        // Add up drops of the same month at the same time.
+        // Merge simultaneous drops of the same month.
         for drop in drops {
             match self.drops.iter_mut().find(|other| (&other.part, other.dropped_at) == (&drop.part, drop.dropped_at)) {
                 Some(known) => known.changes += drop.changes,
@@ -186,7 +186,7 @@ impl Retention {
                     "dropped: {dropped} of {part}, on {when} by {dropped_by} ({program}): changes are kept for {days} days"
                 ),
                 _ => format!(
-                    "dropped: {dropped}, by an earlier release that kept no record of it; detected on {when} by {dropped_by} ({program})"
+                    "dropped: {dropped}, by an earlier release that did not record the drop; detected on {when} by {dropped_by} ({program})"
                 ),
             })?;
         }

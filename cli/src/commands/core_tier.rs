@@ -32,7 +32,7 @@ pub(crate) struct CoreTierArgs {
     pub(super) core: CoreArgs,
 }
 
-/// Settings of a process with a core.
+/// Settings of a process that runs a core.
 #[derive(Args, Debug)]
 pub(crate) struct CoreArgs {
     #[command(flatten)]
@@ -65,7 +65,7 @@ impl CoreArgs {
         self.core.webhooks.check().map_err(InvalidSetting::of(named("webhook-ca")))
     }
 
-    /// Creates the core and starts its background tasks. `ports` is the number of ports of the process.
+    /// Creates the core and starts its background tasks. `ports` is the number of ports that the process opens.
     pub(super) async fn create(
         &self,
         database: &Database,

@@ -1,4 +1,4 @@
-//! `compliance demo-data` generates the records of a company, for trials and benchmarks.
+//! `compliance demo-data` generates a company's records for trials and benchmarks.
 
 use std::time::Instant;
 
@@ -25,7 +25,7 @@ use crate::{
   compliance demo-data --company 7 --replace
   compliance demo-data --company 8 --affiliates 100000 --urls 1000000 --cases 50000 --json")]
 pub(crate) struct DemoDataArgs {
-    /// Company to create records for. It must have no records, unless --replace is given.
+    /// Company to create records for. Without --replace, the company must have no records.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
     company: i64,
     /// Erase all records of the company first. Only a backup restores them.
@@ -40,10 +40,10 @@ pub(crate) struct DemoDataArgs {
     /// Number of cases.
     #[arg(long, value_name = "C", default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
     cases: u64,
-    /// Seed for generating the records. Another seed produces other records.
+    /// Seed for generating the records. A different seed produces different records.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Day that all records precede [default: today, UTC].
+    /// All records are dated before this day [default: today, UTC].
     #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
     until: Option<Date>,
     /// Print the result as one line of JSON on standard output.

@@ -1,4 +1,4 @@
-//! `compliance doctor` checks what a service needs on this machine, or the stored data.
+//! `compliance doctor` checks this machine's setup, or the stored data.
 //!
 //! Each check runs the same code as startup, so it reports the same message.
 
@@ -45,7 +45,7 @@ use crate::{
     secret,
 };
 
-/// Exit status if the command found a problem and did not repair it.
+/// Exit status if a problem remains.
 const WRONG: u8 = 3;
 /// Maximum wait for a response from the database or a core.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -53,7 +53,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const LEAST_SPACE: u64 = 64 << 20;
 /// Free space below which the check warns, in bytes.
 const ENOUGH_SPACE: u64 = 1 << 30;
-/// Descriptors for the default connection limit of a port. With fewer, startup also warns.
+/// Descriptors that a port's default connection limit requires. With fewer descriptors, startup also warns.
 const ENOUGH_DESCRIPTORS: u64 = 10_250;
 /// Remaining token lifetime below which the check warns, in seconds.
 const TOKEN_EXPIRES_SOON: i64 = 3600;
@@ -75,22 +75,21 @@ const SERVER: &str = "
 /// Check what a service needs on this machine: ports, certificates, the database and its connections, permissions, keys, a token, file
 /// descriptors, cores that a gateway calls. With --counts, check the stored data instead.
 ///
-/// Give the command the flags and variables of `serve`, `core` or `gateway`. With --core-url and without a database,
-/// it checks what a gateway needs.
+/// Specify the same flags and variables as for `serve`, `core` or `gateway`. With --core-url and without a database, the command checks what
+/// a gateway needs.
 ///
-/// Works with and without a running service, and changes no records unless --repair is given. If the service's own database does not run,
-/// the command starts it for the check. The exit status is 3 if something is wrong and was not repaired.
+/// Works with and without a running service, and changes no records unless you specify --repair. If the service's own database is not running, the
+/// command starts it for the check. The exit status is 3 if a problem remains.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance doctor
   compliance doctor --database-url postgres://compliance@db/compliance --jwks-url https://issuer/keys --json
   compliance doctor --counts --repair")]
 pub(crate) struct DoctorArgs {
-    /// Compare the counts of every company's lists with its records, and the ID sequences with the tables. List rows whose
-    /// values are out of range.
+    /// Compare each company's list counts with its records, and the ID sequences with the tables. List rows that contain out-of-range values.
     #[arg(long)]
     counts: bool,
-    /// Repair wrong counts, and sequences that are behind.
+    /// Repair wrong counts and lagging sequences.
     #[arg(long, requires = "counts")]
     repair: bool,
     /// Print findings as JSON, one object per line.
@@ -163,13 +162,13 @@ impl Findings {
         self.0.push(Finding { check, state, found, next_step });
     }
 
-    /// Adds the check of a certificate, if given. `loaded` contains its expiry.
+    /// Adds a finding for a certificate, if one is set. `loaded` contains its expiry.
     fn add_certificate(&mut self, check: &'static str, loaded: Result<Option<i64>, InvalidSetting>, now: i64) {
         let found = match loaded {
             Ok(None) => return,
             Ok(Some(expires)) => match (expires - now).div_euclid(86_400) {
-                days if days < 0 => Err(anyhow!("it expired {} days ago", -days)),
-                days => warn_if(days < CERTIFICATE_EXPIRES_SOON, format!("it is valid for {days} days")),
+                days if days < 0 => Err(anyhow!("expired {} days ago", -days)),
+                days => warn_if(days < CERTIFICATE_EXPIRES_SOON, format!("valid for {days} days")),
             },
             Err(error) => Err(error.into()),
         };
@@ -225,13 +224,14 @@ async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
     let (token, file) = (args.token.as_ref(), args.token_file.as_ref());
     let token: Option<String> = from_value_or_file(token, file, "token", Ok::<_, String>)?;
     if let Some(token) = &token {
-        let next_step = "get a new token (compliance token --company N), signed with a key of the service";
+        let next_step =
+            "get a new token (compliance token --company N), or correct the keys, --jwt-issuer or --jwt-audience";
         findings.add("token", check_token(token, verifier.as_deref(), now), next_step);
     }
     let core_tls = match core_tls {
         Ok(tls) => tls,
         Err(error) => {
-            findings.add("client certificate", Err(error.into()), "correct these files");
+            findings.add("client certificate", Err(error.into()), "correct the certificate files");
             None
         }
     };
@@ -240,7 +240,7 @@ async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
         let found = found.unwrap_or_else(|_| Err(anyhow!("{url}: no response within {TIMEOUT:?}")));
         let known = found.as_ref().err().and_then(|error| error.downcast_ref::<FailedConnection>());
         let next_step =
-            known.map_or("compare the keys on both sides, and read the core's log", |known| known.next_step);
+            known.map_or("compare the keys on both sides, and check the core's log", |known| known.next_step);
         findings.add("core", found, next_step);
     }
     findings.0.iter().try_for_each(|finding| print(finding, args.json))?;
@@ -260,10 +260,10 @@ fn port(address: std::net::SocketAddr, setting: &str) -> Found {
     }
 }
 
-/// Checks the given database, or the service's own database.
+/// Checks the configured database, or the service's own database.
 async fn check_database(args: &DoctorArgs, findings: &mut Findings) {
     let database = args.database();
-    let next_step = "correct this problem: it also prevents `compliance serve` and `compliance core` from starting";
+    let next_step = "correct this problem: until then, the service is not ready";
     if !database.url.is_given() {
         let folder = match database.data_dir.choose() {
             Ok(folder) => folder,
@@ -272,7 +272,7 @@ async fn check_database(args: &DoctorArgs, findings: &mut Findings) {
         let free = "free space on its file system, or move the data folder to a larger one";
         findings.add("disk", disk(&folder), free);
         let found = check_data_dir(&folder).map_err(Into::into);
-        let found = found.and_then(|()| ok(format!("{} can be used", folder.display())));
+        let found = found.and_then(|()| ok(format!("{} is usable", folder.display())));
         findings.add(
             "data folder",
             found,
@@ -281,7 +281,7 @@ async fn check_database(args: &DoctorArgs, findings: &mut Findings) {
         if !has_cluster(&folder) {
             let found = Installation::find(None).await.map_err(Into::into);
             let found = found.and_then(|found| ok(format!("{} in {}", found.version, found.bin_dir.display())));
-            let install = "install PostgreSQL, set COMPLIANCE_POSTGRES_BIN, or give a database with --database-url";
+            let install = "install PostgreSQL, set COMPLIANCE_POSTGRES_BIN, or specify a database with --database-url";
             return findings.add("PostgreSQL", found, install);
         }
     }
@@ -301,7 +301,7 @@ async fn ask(args: &DoctorArgs, server: &DatabaseServer, findings: &mut Findings
     let pool = server.open().await?.pool;
     let (version, number, takes_writes, free): (String, i32, bool, i64) =
         sqlx::query_as(SERVER).fetch_one(&pool).await?;
-    ensure!(takes_writes, "the database takes no writes: it is a standby or read-only");
+    ensure!(takes_writes, "the database does not accept writes: it is a standby or read-only");
     let found = if number < 150_000 {
         Err(anyhow!("PostgreSQL {version} is older than 15"))
     } else {
@@ -320,7 +320,7 @@ async fn ask(args: &DoctorArgs, server: &DatabaseServer, findings: &mut Findings
         let next_step = "run `compliance migrate --service-role ROLE` as the role that owns the tables";
         findings.add("rights", rights(&missing_rights(&pool).await?, is_owner(&pool).await?), next_step);
         let found = retention(&doctor::months(&pool).await?, args.core.core.change_retention);
-        let next_step = "run `compliance migrate --change-retention DAYS` as the owner; check that a core runs: for the task `retention`, its log names the reason";
+        let next_step = "run `compliance migrate --change-retention DAYS` as the owner; check that a core is running, and check its log for the task `retention`";
         findings.add("retention", found, next_step);
     }
     let cores = args.cores.unwrap_or(args.core_url.len().max(1) as u32);
@@ -355,7 +355,7 @@ fn rights(missing: &[String], is_owner: bool) -> Found {
     warn_if(is_owner, found)
 }
 
-/// Checks whether changes are kept long enough, and months are created and dropped in time.
+/// Checks whether changes are kept long enough, and months are created and dropped on time.
 fn retention(Months { days, missing, overdue }: &Months, expected: Option<i32>) -> Found {
     let kept = format!("the database keeps changes for {days} days");
     if let Some(expected) = expected.filter(|expected| expected > days) {
@@ -392,41 +392,42 @@ async fn keys(args: &DoctorArgs, may_have_folder: bool) -> (Found, Option<Arc<Ve
     let (keys, none) = (&args.core.keys, "no keys are set");
     match keys.given().await {
         Err(error) => return (Err(error), None),
-        Ok(Some((_, verifier))) => return (ok("the keys can be used"), Some(verifier)),
+        Ok(Some((_, verifier))) => return (ok("the keys are usable"), Some(verifier)),
         Ok(None) if !may_have_folder => return (Err(anyhow!(none)), None),
         Ok(None) => {}
     }
     match args.data_dir.choose().and_then(|folder| secret::stored(&folder)) {
         Err(error) => (Err(error), None),
         Ok(None) => {
-            (warn_if(true, format!("{none}, and the data folder has no secret: `compliance serve` creates one")), None)
+            let text = format!("{none}, and the data folder contains no secret: `compliance serve` creates one");
+            (warn_if(true, text), None)
         }
         Ok(secret) => {
             let verifier = Verifier::with_rules(KeySource { secret, ..KeySource::default() }, keys.rules()).await;
-            (ok("the data folder has a secret"), verifier.ok().map(Arc::new))
+            (ok("the data folder contains a secret"), verifier.ok().map(Arc::new))
         }
     }
 }
 
-/// Verifies a token like the service.
+/// Verifies a token as the service does.
 fn check_token(token: &str, verifier: Option<&Verifier>, now: i64) -> Found {
     let Some(verifier) = verifier else { return warn_if(true, "the token cannot be verified without keys") };
     let claims = verifier.verify(token, now);
     let claims =
         claims.map_err(|error| verifier.explain(token, now).map_or_else(|| error.into(), anyhow::Error::msg))?;
     let left = claims.exp - now;
-    warn_if(left < TOKEN_EXPIRES_SOON, format!("it is for company {}, and is valid for {left} s", claims.company_id))
+    warn_if(left < TOKEN_EXPIRES_SOON, format!("issued for company {}, valid for {left} s", claims.company_id))
 }
 
 /// Checks a core through a gateway channel.
 async fn check_core(url: &PrivateUrl, tls: Option<ClientTls>, token: Option<&str>) -> Found {
     let channel = health::check_core(url.reveal().trim(), tls).await?;
-    let Some(token) = token else { return ok(format!("{url} serves")) };
+    let Some(token) = token else { return ok(format!("{url} is healthy")) };
     let mut request = Request::new(CheckAccessRequest {});
     request.metadata_mut().insert("authorization", MetadataValue::try_from(format!("Bearer {token}"))?);
     let checked = AccessServiceClient::new(channel).check_access(request).await;
     checked.map_err(|status| anyhow!("{url} does not accept the token: {}", status.message()))?;
-    ok(format!("{url} serves, and accepts the token"))
+    ok(format!("{url} is healthy and accepts the token"))
 }
 
 fn print(finding: &Finding, as_json: bool) -> anyhow::Result<()> {

@@ -27,7 +27,7 @@ pub(crate) struct EraseArgs {
     /// Print the number of records without erasing anything.
     #[arg(long, conflicts_with_all = ["yes", "affiliate"])]
     dry_run: bool,
-    /// Confirm the erasure. Only a backup restores the records.
+    /// Confirm the erasure. Only a backup can restore the records.
     #[arg(long, required_unless_present = "dry_run")]
     yes: bool,
     #[command(flatten)]
@@ -46,7 +46,7 @@ async fn erase(args: &EraseArgs, connection: &mut sqlx::PgConnection) -> anyhow:
         };
         let EraseAffiliateResponse { urls, cases, incidents, infractions } = erased;
         return print(&format!(
-            "affiliate {affiliate} is erased, with {urls} URLs, {cases} cases, {incidents} incidents and {infractions} infractions"
+            "erased affiliate {affiliate} with {urls} URLs, {cases} cases, {incidents} incidents and {infractions} infractions"
         ));
     }
     let tables = erasure::rows_by_table(connection, company).await?;
@@ -59,5 +59,5 @@ async fn erase(args: &EraseArgs, connection: &mut sqlx::PgConnection) -> anyhow:
     if erasure::rows_by_table(connection, company).await?.iter().any(|table| table.rows > 0) {
         bail!("records of company {company} were added during the erasure: run the command again");
     }
-    print(&format!("company {company} is erased: {list}"))
+    print(&format!("erased company {company}: {list}"))
 }

@@ -21,8 +21,8 @@ use crate::{
 #[command(after_help = "Example:
   compliance gateway --rest-addr 0.0.0.0:8080 --core-url http://core-1:50051,http://core-2:50051 --jwks-url https://issuer/keys")]
 pub(crate) struct GatewayTierArgs {
-    /// Address of a core: `http://host:port` or `https://host:port`. Separate multiple addresses with commas, or repeat the flag. A host name
-    /// can have several IP addresses.
+    /// Address of a core: `http://host:port` or `https://host:port`. Separate multiple addresses with commas, or repeat the flag. A host name can
+    /// resolve to several IP addresses.
     #[arg(
         long,
         env = "COMPLIANCE_CORE_URL",

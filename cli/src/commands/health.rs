@@ -49,7 +49,7 @@ pub(crate) struct HealthArgs {
 
 pub(super) fn run(args: &HealthArgs) -> anyhow::Result<()> {
     let wrong = || {
-        let text = "it must begin with http://, https://, grpc:// or grpcs://, and name a host";
+        let text = "must begin with http://, https://, grpc:// or grpcs://, and contain a host";
         InvalidSetting::of("the address of the service")(format!("{}: {text}", args.address))
     };
     let authority = args.address.authority().ok_or_else(wrong)?;
@@ -66,8 +66,8 @@ pub(super) fn run(args: &HealthArgs) -> anyhow::Result<()> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let answered = runtime.block_on(async { timeout(args.timeout, asked).await });
-    answered.map_err(|_| anyhow::anyhow!("{} has not responded within {:?}", args.address, args.timeout))??;
-    print(&format!("{} serves", args.address))
+    answered.map_err(|_| anyhow::anyhow!("{} did not respond within {:?}", args.address, args.timeout))??;
+    print(&format!("{} is healthy", args.address))
 }
 
 async fn rest(authority: &Authority, tls: Option<ClientTls>) -> anyhow::Result<()> {
@@ -90,7 +90,7 @@ async fn rest(authority: &Authority, tls: Option<ClientTls>) -> anyhow::Result<(
     Ok(())
 }
 
-/// Checks whether a core serves. Returns the channel to the core.
+/// Checks whether a core is healthy, and returns its channel.
 pub(super) async fn check_core(url: &str, tls: Option<ClientTls>) -> anyhow::Result<CoreChannel> {
     let channel = rest_gateway::connect(url, &Settings { core_tls: tls.clone(), ..Settings::default() })?;
     let answer = HealthClient::new(channel.clone()).check(HealthCheckRequest::default()).await;
@@ -115,7 +115,7 @@ pub(super) struct FailedConnection {
     pub(super) next_step: &'static str,
 }
 
-/// Connects to a core after a failed call. Returns why the connection fails; `None` if it succeeds.
+/// Connects to a core after a failed call. Returns why the connection fails, or `None` if it succeeds.
 ///
 /// A call may lose the reason: if the core closes the connection while the call is still being sent, the reset can arrive before the reason. To avoid
 /// this, the function sends nothing after a TLS handshake.
@@ -157,16 +157,20 @@ async fn failed_connection(url: &str, tls: Option<ClientTls>) -> Option<anyhow::
 
 fn next_step(failure: Failure) -> &'static str {
     match failure {
-        Failure::PeerNeedsCertificate => "set --core-tls-cert: the core needs a client certificate (--grpc-client-ca)",
+        Failure::PeerNeedsCertificate => {
+            "set --core-tls-cert: the core requires a client certificate (--grpc-client-ca)"
+        }
         Failure::PeerRefusesCertificate => {
             "replace --core-tls-cert with a certificate from an authority in the core's --grpc-client-ca"
         }
-        Failure::CertificateExpired => "replace the core's certificate: the core reads changed files without a restart",
+        Failure::CertificateExpired => {
+            "replace the core's certificate: the core reloads changed files without a restart"
+        }
         Failure::CertificateNotYetValid => "compare the clocks of both machines",
         Failure::CertificateOfUnknownAuthority => "set --core-ca to the authority that issued the core's certificate",
         Failure::CertificateOfOtherName => "connect to a name in the certificate, or issue a certificate for this name",
-        Failure::PeerSpeaksTls => "the core has a certificate: use https:// in --core-url",
-        Failure::NotTls => "the core has no certificate: use http:// in --core-url, or give it --grpc-tls-cert",
-        _ => "compare the TLS settings of both sides, and read the core's log",
+        Failure::PeerSpeaksTls => "the core requires TLS: use https:// in --core-url",
+        Failure::NotTls => "the core does not use TLS: use http:// in --core-url, or set the core's --grpc-tls-cert",
+        _ => "compare the TLS settings on both sides, and check the core's log",
     }
 }

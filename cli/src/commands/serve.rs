@@ -161,15 +161,17 @@ fn demo_token(keys: &KeyArgs, secret: &Secret) -> Option<String> {
 /// Returns the greeting of `--demo`: addresses, commands to try, and a token if the service signs tokens.
 fn greeting([rest, grpc]: [SocketAddr; 2], data: &str, data_dir: &Path, token: Option<String>) -> String {
     let (rest, grpc) = (reachable(rest), reachable(grpc));
-    let shown = token.as_deref().unwrap_or("'a token of your own issuer'");
+    let shown = token.as_deref().unwrap_or("'a token from your own issuer'");
     // Response bodies do not end in a line break, so curl adds one for the terminal.
     let curl = r#"curl -sw '\n' -H "Authorization: Bearer $TOKEN""#;
     let json = "-H 'Content-Type: application/json'";
     let another = token.as_ref().map_or_else(String::new, |_| {
         let program = std::env::current_exe().unwrap_or_else(|_| "compliance".into());
         let (program, data_dir) = (quoted(&program.to_string_lossy()), quoted(&data_dir.to_string_lossy()));
+        let token = format!("{program} token --company {DEMO_COMPANY} --data-dir {data_dir}");
         format!(
-            "The token is valid for {HOURS} hours. Another one: {program} token --company {DEMO_COMPANY} --data-dir {data_dir}\n"
+            "The token is valid for {HOURS} hours. To get a new token: {token}\n\
+             To work on cases in the console: {token} --subject officer --scope 'cases audit'\n"
         )
     });
     format!(

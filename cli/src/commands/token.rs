@@ -5,7 +5,10 @@ use std::{io::Write as _, time::Duration};
 use crate::program::{SigningArgs, unix_now};
 use anyhow::Context as _;
 use clap::Args;
-use compliance_api::{MAX_ID, token::Claims};
+use compliance_api::{
+    MAX_ID,
+    token::{Claims, SCOPES},
+};
 use flags::duration;
 
 use crate::{data_dir::DataDirArgs, secret};
@@ -28,7 +31,7 @@ pub(crate) struct TokenArgs {
     subject: Option<String>,
     /// Scopes, separated by spaces: `cases`, `monitor`, `webhooks`, `audit`, `erase`. Other operations, such as reading lists and
     /// adding URLs, need no scope.
-    #[arg(long)]
+    #[arg(long, value_parser = scopes)]
     scope: Option<String>,
     #[command(flatten)]
     signing: SigningArgs,
@@ -51,17 +54,33 @@ pub(super) fn run(args: &TokenArgs) -> anyhow::Result<()> {
     writeln!(std::io::stdout(), "{token}").context("cannot print the token")
 }
 
+/// Checks that all scopes exist. A misspelled scope would allow nothing.
+fn scopes(text: &str) -> Result<String, String> {
+    match text.split_whitespace().find(|scope| !SCOPES.contains(scope)) {
+        Some(unknown) => Err(format!("{unknown} is not a scope; the scopes are {}", SCOPES.join(", "))),
+        None => Ok(text.to_owned()),
+    }
+}
+
 /// Parses a lifetime with a unit, from one second to ten years, into seconds.
 fn lifetime(text: &str) -> Result<i64, String> {
     if !text.ends_with(|last: char| last.is_ascii_alphabetic()) {
-        return Err("a time is a number with s, m, h or d, such as 8h".to_owned());
+        return Err("must be a number followed by s, m, h or d, such as 8h".to_owned());
     }
     Ok(duration(Duration::from_secs(1)..=Duration::from_hours(3650 * 24))(text)?.as_secs() as i64)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::lifetime;
+    use super::{lifetime, scopes};
+
+    #[test]
+    fn unknown_scopes_are_rejected() {
+        assert_eq!(scopes("audit cases"), Ok("audit cases".to_owned()));
+        assert_eq!(scopes(""), Ok(String::new()));
+        let error = scopes("audit case").unwrap_err();
+        assert_eq!(error, "case is not a scope; the scopes are cases, monitor, webhooks, audit, erase");
+    }
 
     #[test]
     fn token_lifetime_requires_unit_and_valid_range() {

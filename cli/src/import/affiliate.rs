@@ -9,7 +9,7 @@ use compliance_api::{
 use serde_json::Value;
 use spreadsheets::{AffiliateRow, Headings, RowError, TableRecord as _, Values};
 
-/// Parses an affiliate. Keys are field names of requests or responses, and null clears a field. Warns once about ignored fields.
+/// Parses an affiliate. Keys are request or response field names, and null clears a field. Warns once about ignored fields.
 pub(super) fn parse(
     object: &[u8],
     headings: &Headings,

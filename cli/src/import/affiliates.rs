@@ -20,7 +20,7 @@ use crate::service::{Service, patiently, refused};
 pub(crate) enum OnDuplicate {
     /// Keep the affiliate unchanged.
     Skip,
-    /// Update the affiliate with the values of the row. Empty CSV cells change nothing; null in NDJSON clears a field.
+    /// Update the affiliate with the row's values. Empty CSV cells change nothing; null in NDJSON clears a field.
     Update,
     /// Treat the row as invalid.
     Fail,
@@ -57,7 +57,7 @@ pub(super) async fn send(
             service.affiliates().batch_create_affiliates(request.clone()).await
         };
         let response = patiently(call).await?;
-        // An earlier attempt may have created the affiliates, with only its response lost.
+        // An earlier attempt may have created the affiliates and lost only its response.
         let is_uncertain = attempts.get() > 1 && response.results.iter().any(|it| it.code() == ResultCode::Duplicate);
         let stored = if is_uncertain {
             sync::stored(service, rows.iter().map(|(_, affiliate)| affiliate)).await?
@@ -93,7 +93,7 @@ pub(super) async fn send(
     Ok(())
 }
 
-/// Checks affiliates without sending them. The second of two rows with the same name is a duplicate.
+/// Checks affiliates without sending them. The second of two rows with the same name counts as a duplicate.
 async fn check_only(
     mut batches: Batches<AffiliateRow>,
     on_duplicate: OnDuplicate,

@@ -79,12 +79,13 @@ impl<R: Send + 'static> Batches<R> {
         }))
     }
 
-    /// Returns the next batch without recording its rows; `None` after the last.
+    /// Returns the next batch without recording its rows, or `None` after the last batch.
     pub(super) async fn next_unrecorded(&mut self) -> anyhow::Result<Option<Vec<Row<R>>>> {
         self.0.recv().await.transpose()
     }
 
-    /// Returns the valid rows of the next batch with valid rows; `None` after the last. Records invalid rows, and writes earlier ones to the report.
+    /// Returns the next batch's valid rows, or `None` after the last batch. Skips batches without valid rows. Records invalid rows, and writes
+    /// earlier invalid rows to the report.
     pub(super) async fn next(&mut self, recorder: &mut Recorder<'_>) -> anyhow::Result<Option<Vec<(Position, R)>>> {
         loop {
             recorder.flush().await?;

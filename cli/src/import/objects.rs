@@ -9,7 +9,7 @@ const LIST: &[u8] = b"data";
 
 pub(super) struct Objects {
     text: Box<dyn BufRead + Send>,
-    /// Number of the current line.
+    /// Current line number.
     pub(super) line: u64,
     is_list: bool,
     /// Whether the reader is inside the list.
@@ -30,7 +30,7 @@ impl Scan {
         if self.is_string {
             self.is_string = self.is_escaped || byte != b'"';
             self.is_escaped = !self.is_escaped && byte == b'\\';
-            // Only the key `data` matters, so keep no longer strings.
+            // Only the `data` key matters, so truncate longer strings.
             if self.is_string && self.string.len() <= LIST.len() {
                 self.string.push(byte);
             }
@@ -49,7 +49,7 @@ impl Scan {
 }
 
 impl Objects {
-    /// Opens a file as list elements or lines.
+    /// Opens a file with a list, or with one object per line.
     pub(super) fn open(source: &Source, is_list: bool) -> io::Result<Self> {
         Ok(Self::new(source.text()?, is_list))
     }
@@ -106,7 +106,7 @@ impl Objects {
         }
     }
 
-    /// Reads to the start of the list.
+    /// Skips to the start of the list.
     fn begin(&mut self) -> io::Result<()> {
         let mut scan = Scan::default();
         loop {

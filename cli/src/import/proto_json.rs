@@ -10,7 +10,7 @@ pub(super) fn parse<M: DeserializeOwned>(record: Value, message: &'static Messag
     serde_json::from_value(object(record, message)?)
 }
 
-/// Converts a record to the form of import files.
+/// Converts a record to the format of import files.
 fn object(value: Value, message: &'static Message) -> serde_json::Result<Value> {
     let Value::Object(given) = value else { return Ok(value) };
     let mut object = Map::new();
@@ -24,7 +24,7 @@ fn object(value: Value, message: &'static Message) -> serde_json::Result<Value> 
             value => of_field(value, field)?,
         };
         if object.insert(field.name.to_owned(), value).is_some() {
-            return Err(serde_json::Error::custom(format!("the field {} is given twice", field.name)));
+            return Err(serde_json::Error::custom(format!("the field {} appears twice", field.name)));
         }
     }
     Ok(object.into())
@@ -72,7 +72,7 @@ mod tests {
         let read = parse::<OpenCaseRequest>(case, OpenCaseRequest::MESSAGE).unwrap();
         assert_eq!(read, serde_json::from_value(written).unwrap());
         let twice = url(json!({"url": "https://example.org/", "lastSeen": null, "last_seen": null}));
-        assert!(twice.unwrap_err().to_string().contains("last_seen is given twice"));
+        assert!(twice.unwrap_err().to_string().contains("last_seen appears twice"));
         assert!(url(json!({"uri": "x"})).unwrap_err().to_string().contains("unknown field"));
     }
 }

@@ -1,4 +1,4 @@
-//! Counts and reports the rows of an import, and shows the progress.
+//! Counts and reports an import's rows, and shows the progress.
 
 use std::{
     path::PathBuf,
@@ -17,7 +17,7 @@ use crate::{
     service::RecordKind,
 };
 
-/// Exit status of an import with invalid rows.
+/// Exit status for an import with invalid rows.
 const SOME_ROWS_BAD: u8 = 3;
 /// Maximum wait for the report of a stopped import.
 const LAST_ROWS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -33,7 +33,7 @@ pub(super) struct Tally {
     /// Affiliates missing from the file, if --absent is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) absent: Option<u64>,
-    /// Absent affiliates that got the status, or would get it without `--dry-run`.
+    /// Absent affiliates whose status changed, or would change without `--dry-run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) absent_changed: Option<u64>,
     /// Invalid rows, listed in the report.
@@ -52,7 +52,7 @@ struct Summary {
 
 pub(super) struct Recorder<'s> {
     pub(super) tally: Tally,
-    /// Status that absent affiliates get.
+    /// New status for absent affiliates.
     pub(super) absent_status: Option<String>,
     report: Output,
     /// Entries not yet written to the report.

@@ -1,4 +1,4 @@
-//! Imports URLs and cases from the JSON of their messages, or from the CSV of an export.
+//! Imports URLs and cases from JSON messages or exported CSV.
 
 use anyhow::{Context as _, bail};
 use compliance_api::{
@@ -28,9 +28,9 @@ type Outcome = (ResultCode, bool, Vec<FieldViolation>, String);
 
 /// A URL or case in a file.
 pub(super) trait FileRecord: Serialize + DeserializeOwned + Check + Send + 'static {
-    /// Kind of the records.
+    /// Record kind.
     const KIND: RecordKind;
-    /// Fields that every record must have.
+    /// Fields that every record must contain.
     const REQUIRED: &[&str];
 
     /// Sends records and returns them with their outcomes. Sending the same records again changes nothing.
@@ -97,7 +97,7 @@ pub(super) async fn send<M: FileRecord>(
     Ok(())
 }
 
-/// Returns the records of a file in batches.
+/// Returns a file's records in batches.
 pub(super) fn batches<M: FileRecord>(
     source: &Source,
     format: InputFormat,
@@ -121,7 +121,7 @@ pub(super) fn batches<M: FileRecord>(
 struct Exported<M>(M);
 
 impl<M: FileRecord> TableRecord for Exported<M> {
-    /// Returns the field of a heading. Case fields are next to the fields of the record.
+    /// Returns the field for a heading. Case fields are on the same level as the record's own fields.
     fn target(heading: &str) -> Option<Target> {
         let own = field_of(M::MESSAGE, heading).filter(|field| field.name != CASE);
         let of_case = || match M::MESSAGE.field(CASE)?.kind {
@@ -147,10 +147,10 @@ impl<M: FileRecord> TableRecord for Exported<M> {
 
 const CASE: &str = "case";
 
-/// Advice for files with unknown fields. API list responses contain the IDs of one company.
+/// Advice for files with unknown fields. API list responses contain one company's IDs.
 const FORM: &str = "use the fields that `compliance export` writes; API list responses cannot be imported";
 
-/// Fails if a record has an ID, as in API list responses. Without this check, every record would be reported as invalid.
+/// Fails if a record contains an ID, as in API list responses. Without this check, every record would be reported as invalid.
 fn check_form<M: Check>(record: &[u8]) -> anyhow::Result<()> {
     let record: Map<String, Value> = serde_json::from_slice(record).unwrap_or_default();
     match ["id", "case_id"].iter().find(|name| record.contains_key(**name) && M::MESSAGE.field(name).is_none()) {
@@ -159,7 +159,7 @@ fn check_form<M: Check>(record: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-/// Builds the record of a row.
+/// Builds a row's record.
 fn object<M: Check>(values: Values) -> Result<Value, Vec<RowError>> {
     let (mut record, mut case) = (Map::new(), Map::new());
     for (field, text) in values {
@@ -173,7 +173,7 @@ fn object<M: Check>(values: Values) -> Result<Value, Vec<RowError>> {
     Ok(record.into())
 }
 
-/// Returns the value of a cell. Exports write all fields except text as JSON.
+/// Returns a cell's value. Exports write all fields except text as JSON.
 fn value(field: &Field, text: String) -> Result<Value, RowError> {
     if !field.is_list && (!field.form.is_empty() || matches!(field.kind, Kind::Text | Kind::Choice(_))) {
         return Ok(text.into());

@@ -1,4 +1,4 @@
-//! The report of an import: invalid rows and their errors.
+//! Writes an import's report: invalid rows and their errors.
 
 use std::{
     fs::{self, OpenOptions},
@@ -39,7 +39,7 @@ fn is_report(path: &Path) -> io::Result<bool> {
     Ok(head.is_empty() || BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)))
 }
 
-/// The checked path of a report.
+/// A report's checked path.
 pub(super) struct Report {
     pub(super) path: PathBuf,
     is_device: bool,

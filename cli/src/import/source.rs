@@ -1,4 +1,4 @@
-//! The file to import. The command determines its format before it sends anything.
+//! Opens the file to import, and detects its format before the command sends anything.
 
 use std::{
     fs::{File, OpenOptions},
@@ -14,7 +14,7 @@ use spreadsheets::{Encoding, FileError, is_table};
 
 /// Maximum length of a JSON object, in bytes.
 pub(super) const LONGEST_OBJECT: usize = 16 << 20;
-/// Bytes to read for determining the format of a file.
+/// Number of bytes to read to detect a file's format.
 const HEAD: u64 = 64 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -99,9 +99,9 @@ impl Source {
     }
 }
 
-/// Returns an error for an object longer than [`LONGEST_OBJECT`].
+/// Returns the error for an object that exceeds [`LONGEST_OBJECT`].
 pub(super) fn too_long() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("a record is longer than {} MiB", LONGEST_OBJECT >> 20))
+    io::Error::new(io::ErrorKind::InvalidData, format!("a record exceeds {} MiB", LONGEST_OBJECT >> 20))
 }
 
 /// Adds the flag that can resolve a file error.

@@ -1,4 +1,4 @@
-//! Sends affiliates as a roster, and the service compares it with the company's affiliates.
+//! Sends affiliates as a roster, which the service compares with the company's affiliates.
 
 use anyhow::bail;
 use compliance_api::{
@@ -19,8 +19,8 @@ use super::{batches::Batches, recorder::Recorder, row::Position};
 use crate::service::{Service, refused};
 
 pub(super) const IDENTIFIER: &str = "client_affiliate_id";
-/// Error for a roster without rows, which was probably truncated and would make all affiliates absent.
-const NO_ROWS: &str = "the file has no rows";
+/// Error for a roster without rows. Such a file was probably truncated, and would make all affiliates absent.
+const NO_ROWS: &str = "the file contains no rows";
 /// Value of --absent that reports absent affiliates without changing them.
 const REPORT: &str = "report";
 
@@ -47,7 +47,7 @@ impl Absent {
         Self { is_reported: absent.is_some(), status, max }
     }
 
-    /// Returns the final request of a roster.
+    /// Returns a roster's final request.
     fn request(&self, validate_only: bool) -> SyncAffiliatesRequest {
         let (absent_status, max_absent) = (self.status.clone(), self.max);
         SyncAffiliatesRequest { affiliates: Vec::new(), report_absent: true, absent_status, validate_only, max_absent }
@@ -69,7 +69,7 @@ impl Stream {
 
     /// Sends a batch and returns its results.
     async fn send(&mut self, request: SyncAffiliatesRequest) -> anyhow::Result<Option<SyncAffiliatesResponse>> {
-        // This fails if the service has ended the stream. The next message has the reason.
+        // This fails if the service has ended the stream. The next message contains the reason.
         let _ = self.requests.send(request).await;
         next(&mut self.responses).await
     }
@@ -81,7 +81,7 @@ impl Stream {
     }
 }
 
-/// Returns the next response of the service.
+/// Returns the service's next response.
 async fn next(responses: &mut Streaming<SyncAffiliatesResponse>) -> anyhow::Result<Option<SyncAffiliatesResponse>> {
     responses.message().await.map_err(|status| failed(&status))
 }
@@ -184,7 +184,7 @@ pub(super) async fn send(
                 _ => format!("is {before}"),
             };
             let id = affiliate.affiliate_id;
-            let reason = format!("The file does not contain the affiliate {id}; its status {after}.");
+            let reason = format!("The file does not contain affiliate {id}; its status {after}.");
             let error = RowError::new(IDENTIFIER, &affiliate.client_affiliate_id, reason);
             recorder.list(Position { row: 0, line: 0 }, vec![error]);
         }
@@ -214,7 +214,7 @@ fn record(
     }
 }
 
-/// Returns the errors of a row. `rows` contains the row number for each roster position.
+/// Returns a row's errors. `rows` contains the row number for each roster position.
 fn errors(affiliate: &AffiliateRow, result: &AffiliateSyncResult, rows: &[u64]) -> Vec<RowError> {
     if !result.violations.is_empty() {
         let violations = result.violations.iter();
@@ -227,7 +227,7 @@ fn errors(affiliate: &AffiliateRow, result: &AffiliateSyncResult, rows: &[u64]) 
     let rows = rows.map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let reason = match rows.as_str() {
         "" => result.msg.clone(),
-        rows => format!("The rows {rows} have the same {}.", field.replace('_', " ")),
+        rows => format!("Rows {rows} have the same {}.", field.replace('_', " ")),
     };
     vec![affiliate.error(field, &reason)]
 }

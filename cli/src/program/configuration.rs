@@ -1,4 +1,4 @@
-//! Settings of a command: flags, then environment variables, in order of precedence.
+//! Parses a command's settings: flags, then environment variables, in order of precedence.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -30,8 +30,8 @@ pub(crate) fn parse<P: CommandFactory + FromArgMatches>(arguments: impl IntoIter
     let parsed = command.try_get_matches_from_mut(arguments);
     let mut matches = parsed.unwrap_or_else(|error| {
         if let Some(variable) = variable_of_wrong_value(&error, &command) {
-            // If standard error is closed, nowhere is left to report to.
-            let _ = writeln!(std::io::stderr(), "{error}\nThe value is in the environment variable {variable}.");
+            // If standard error is closed, there is nowhere left to report to.
+            let _ = writeln!(std::io::stderr(), "{error}\nThe value comes from the environment variable {variable}.");
             exit(WRONG_SETTING.into())
         }
         error.exit()
@@ -81,7 +81,7 @@ fn similar(name: &str, known: &[String]) -> Option<String> {
     best.filter(|(score, _)| *score >= SIMILAR).map(|(_, known)| known.clone())
 }
 
-/// Returns the variable whose value an error rejects; `None` if the value is from the command line.
+/// Returns the variable whose value an error rejects, or `None` if the value is from the command line.
 fn variable_of_wrong_value<'c>(error: &clap::Error, command: &'c Command) -> Option<std::ffi::os_str::Display<'c>> {
     let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else { return None };
     let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else { return None };

@@ -1,4 +1,4 @@
-//! Database settings of a program.
+//! A program's database settings.
 
 use std::path::PathBuf;
 
@@ -13,8 +13,8 @@ use super::{
 /// The database URL, given directly or in a file.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DatabaseUrlArgs {
-    /// Database URL: `postgres://user:password@host/database`. Without a URL, `serve` and the commands that work on a data
-    /// folder use their own PostgreSQL.
+    /// Database URL: `postgres://user:password@host/database`. Without a URL, `serve` and the commands that work on a data folder use the service's
+    /// own PostgreSQL server.
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, value_name = "URL")]
     database_url: Option<Hidden>,
     /// File with the database URL, instead of --database-url. When a connection fails, the service reads the file again, so you can change the
@@ -29,7 +29,7 @@ impl DatabaseUrlArgs {
         self.database_url_file.is_some() || self.database_url.as_ref().and_then(Hidden::filled).is_some()
     }
 
-    /// Returns how to connect; `None` without a database. Fails if the URL is malformed or its file cannot be read.
+    /// Returns how to connect, or `None` if no database is given. Fails if the URL is malformed or its file cannot be read.
     pub(crate) fn target(&self) -> Result<Option<Target>, InvalidSetting> {
         target(self.database_url.as_ref(), self.database_url_file.as_ref(), "database-url")
     }

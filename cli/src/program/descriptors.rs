@@ -1,20 +1,20 @@
-//! File descriptor limit of the process, and the number of connections it allows.
+//! Raises the process's file descriptor limit, and lowers connection limits to fit.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Maximum limit to set. Some systems have a hard limit of a billion.
+/// Highest limit to set. Some systems have a hard limit of a billion.
 const MOST: u64 = 1 << 20;
 /// Descriptors reserved for logs, timers, ports, key sets and files.
 const OTHERS: usize = 64;
 /// Minimum number of connections per port, even if descriptors are scarce.
 const FEWEST_CONNECTIONS: usize = 8;
 
-/// File descriptor limit of the process.
+/// The process's file descriptor limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Descriptors(usize);
 
 impl Descriptors {
-    /// Returns the hard limit; `None` if it cannot be read.
+    /// Returns the hard limit, or `None` if it cannot be read.
     pub(crate) fn most() -> Option<u64> {
         getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(_, hard)| hard)
     }
@@ -50,7 +50,7 @@ impl Descriptors {
                 port,
                 connections,
                 wanted = *max_connections,
-                "too few file descriptors for all connections"
+                "too few file descriptors for all connections: raise the limit (LimitNOFILE, ulimit -Hn), or lower the connection limit of the port"
             );
             *max_connections = connections;
         }

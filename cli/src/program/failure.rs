@@ -1,4 +1,4 @@
-//! Error messages of a program, and setting names in messages.
+//! Formats a program's error messages, and setting names in messages.
 
 use std::{
     error::Error,
@@ -62,7 +62,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     if error.chain().filter_map(|cause| cause.downcast_ref()).any(is_closed) {
         return ExitCode::from(CLOSED_PIPE);
     }
-    // If standard error is closed, nowhere is left to report to.
+    // If standard error is closed, there is nowhere left to report to.
     let _ = writeln!(io::stderr(), "compliance: {}", describe(error));
     if is_wrong_setting(error) { ExitCode::from(WRONG_SETTING) } else { ExitCode::FAILURE }
 }

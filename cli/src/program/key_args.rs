@@ -1,4 +1,4 @@
-//! Token keys: their sources, and when the service reloads them.
+//! Loads token keys from their sources, and reloads them.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -45,8 +45,8 @@ pub(crate) struct SigningArgs {
     /// Audience of tokens (`aud`).
     #[arg(long = "jwt-audience", env = "COMPLIANCE_JWT_AUDIENCE", default_value = AUDIENCE, value_name = "NAME")]
     audience: String,
-    /// Claim with the company ID, as a number or as digits. Give a name, such as `https://example.com/company`, or the path of a nested
-    /// claim, such as `tenant.id`.
+    /// Claim with the company ID, as a number or as digits. Specify a name, such as `https://example.com/company`, or the path of a nested claim,
+    /// such as `tenant.id`.
     #[arg(long = "jwt-company-claim", env = "COMPLIANCE_JWT_COMPANY_CLAIM", default_value = COMPANY_CLAIM, value_name = "NAME")]
     company_claim: String,
 }
@@ -93,7 +93,7 @@ fn role_scopes(text: &str) -> Result<(String, Vec<String>), String> {
 pub(crate) struct KeyArgs {
     #[command(flatten)]
     pub(crate) signing: SigningArgs,
-    /// Scopes of roles: ROLE=SCOPE+SCOPE. Tokens have roles in the claims `roles` (Entra ID) or `realm_access.roles` (Keycloak). Separate multiple
+    /// Scopes of roles: ROLE=SCOPE+SCOPE. Tokens contain roles in the claims `roles` (Entra ID) or `realm_access.roles` (Keycloak). Separate multiple
     /// roles with commas, or repeat the flag.
     #[arg(long, env = "COMPLIANCE_JWT_ROLE_SCOPES", value_name = "ROLE=SCOPES", value_delimiter = ',', value_parser = role_scopes)]
     jwt_role_scopes: Vec<(String, Vec<String>)>,
@@ -116,22 +116,22 @@ pub(crate) struct KeyArgs {
     /// PEM file with the authorities of an https --jwks-url [default: the system's authorities].
     #[arg(long, env = "COMPLIANCE_JWKS_CA", value_name = "FILE")]
     jwks_ca: Option<PathBuf>,
-    /// Interval between reloads of a key set. Until the next reload, the service accepts tokens with a revoked key. A token with an unknown key
-    /// triggers an immediate reload, at most every 10 s.
+    /// Interval between reloads of a key set. Until the next reload, the service accepts tokens signed with a revoked key. A token with an unknown
+    /// key triggers an immediate reload, at most every 10 s.
     #[arg(long, env = "COMPLIANCE_JWKS_REFRESH", default_value = "5m", value_name = "TIME",
           value_parser = duration(Duration::from_secs(1)..=Duration::from_hours(24)))]
     jwks_refresh: Duration,
 }
 
 impl KeyArgs {
-    /// Loads the given keys. Fails without keys, with a short secret, or if a key set cannot be loaded.
+    /// Loads the given keys. Fails if there are no keys, a secret is too short, or a key set cannot be loaded.
     pub(crate) async fn verifier(&self) -> anyhow::Result<Arc<Verifier>> {
         let missing = || InvalidSetting::missing("--jwt-secret, --jwks-file or --jwks-url", KeyError::None);
         let (_, verifier) = self.given().await?.ok_or_else(missing)?;
         Ok(verifier)
     }
 
-    /// Loads the given keys; `None` without keys. Also returns the secret, if given. Otherwise fails like [`Self::verifier`].
+    /// Loads the given keys, or returns `None` if there are no keys. Also returns the secret, if given. Otherwise fails like [`Self::verifier`].
     pub(crate) async fn given(&self) -> anyhow::Result<Option<(Option<Secret>, Arc<Verifier>)>> {
         let secret = self.signing.secret()?;
         let (second, file) = (self.jwt_second_secret.as_ref(), self.jwt_second_secret_file.as_ref());
@@ -142,7 +142,7 @@ impl KeyArgs {
         let url = self.jwks_url.clone().filter(|url| !url.reveal().is_empty());
         if let Some(url) = &url {
             let is_http = url::Url::parse(url.reveal()).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
-            let wrong = || format!("{url} is not of the form https://host/path");
+            let wrong = || format!("{url} does not have the form https://host/path");
             is_http.then_some(()).ok_or_else(wrong).map_err(InvalidSetting::of(named("jwks-url")))?;
         }
         let source = KeySource {
@@ -167,8 +167,8 @@ impl KeyArgs {
         }
     }
 
-    /// Starts a task that reloads the key sets until the handle is dropped; `None` if the keys cannot change. The task reloads them at intervals, and
-    /// when a token has an unknown key. If a reload fails, the previous keys stay in use.
+    /// Starts a task that reloads the key sets until the handle is dropped. Returns `None` if the keys cannot change. The task reloads them at
+    /// intervals, and when a token has an unknown key. If a reload fails, the previous keys stay in use.
     pub(crate) fn refresh(&self, verifier: &Arc<Verifier>) -> Option<AbortOnDropHandle<()>> {
         let verifier = verifier.can_refresh().then(|| Arc::clone(verifier))?;
         let interval = self.jwks_refresh;

@@ -34,7 +34,7 @@ pub(super) fn fetch(
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(reason)? {
             if body.len() + chunk.len() > MAX_JWKS_BYTES {
-                return Err(format!("the response is longer than {MAX_JWKS_BYTES} bytes"));
+                return Err(format!("the response exceeds {MAX_JWKS_BYTES} bytes"));
             }
             body.extend_from_slice(&chunk);
         }

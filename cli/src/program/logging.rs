@@ -21,7 +21,7 @@ use tracing_subscriber::{
 /// are expensive at high rates.
 const DEFAULT: &str = "info,access=warn,sqlx::postgres::notice=warn";
 
-/// Filter and format of the log.
+/// Log filter and format.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Log")]
 pub(crate) struct LoggingArgs {
@@ -90,7 +90,7 @@ pub(crate) fn start(args: &LoggingArgs) -> anyhow::Result<()> {
     std::panic::set_hook(Box::new(|panic| {
         let error = panic.payload_as_str().unwrap_or("");
         let location = panic.location().map(ToString::to_string);
-        error_limited!(location, error, "a part of the program panicked");
+        error_limited!(location, error, "part of the program panicked");
     }));
     Ok(())
 }

@@ -171,7 +171,7 @@ async fn set_log_filter(body: Body) -> Result<String, (StatusCode, String)> {
     let text = text.ok_or_else(|| invalid(format!("the body must be a log filter of at most {MAX_FILTER} bytes")))?;
     logging::set_filter(text.trim()).map_err(invalid)?;
     let filter = logging::current_filter();
-    tracing::info!(filter, "the log filter was changed");
+    tracing::info!(filter, "changed the log filter");
     Ok(format!("{filter}\n"))
 }
 

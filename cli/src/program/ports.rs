@@ -16,7 +16,7 @@ pub(crate) fn refuse_equal(addresses: &[(&str, Option<SocketAddr>)]) -> Result<(
     let mut known = Vec::<(&str, SocketAddr)>::new();
     for (setting, address) in given.filter(|(_, address)| address.port() != 0) {
         if let Some((other, _)) = known.iter().find(|(_, other)| overlap(*other, address)) {
-            return Err(InvalidSetting::of(named(setting))(format!("{address} is also the address of --{other}")));
+            return Err(InvalidSetting::of(named(setting))(format!("{address} is already used by --{other}")));
         }
         known.push((setting, address));
     }
@@ -40,7 +40,7 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    /// Binds a port. If `reuse` is set, other processes can share the port. Errors name the setting of the address.
+    /// Binds a port. If `reuse` is set, other processes can share the port. Errors name the address setting.
     pub(crate) fn bind(address: SocketAddr, reuse: bool, setting: &str) -> anyhow::Result<Self> {
         let variable = variable(setting);
         let error = format!("cannot listen on {address} (choose another address with --{setting} or {variable})");
@@ -94,7 +94,7 @@ mod tests {
             let error = check(rest, grpc).unwrap_err().to_string();
             assert_eq!(
                 error,
-                format!("--grpc-addr (COMPLIANCE_GRPC_ADDR) is invalid: {grpc} is also the address of --rest-addr")
+                format!("--grpc-addr (COMPLIANCE_GRPC_ADDR) is invalid: {grpc} is already used by --rest-addr")
             );
         }
         for (rest, grpc) in [

@@ -1,4 +1,4 @@
-//! Life cycle of a program: threads, clock, and shutdown by signals.
+//! Controls a program's life cycle: threads, clock, and shutdown by signals.
 
 use std::{
     pin::pin,
@@ -16,7 +16,7 @@ use crate::program::signals::Signals;
 /// Maximum wait for connections to return to the pool. An abandoned statement delays its connection.
 const POOL_CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Runs an asynchronous program on its own threads. Running blocking calls do not delay the exit.
+/// Runs an asynchronous program on its own threads. Blocking calls in progress do not delay the exit.
 pub(crate) fn block_on<T>(program: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let threads = threads.context("cannot start the program's threads")?;
@@ -52,7 +52,7 @@ where
     })
 }
 
-/// Closes the database connections. After 10 s, connections still in use are cut off.
+/// Closes the database connections. After 10 s, aborts connections that are still in use.
 pub(crate) async fn close_pool(pool: &PgPool) {
     if timeout(POOL_CLOSE_TIMEOUT, pool.close()).await.is_err() {
         tracing::warn!("closing database connections that are still in use");

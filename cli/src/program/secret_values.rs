@@ -52,10 +52,11 @@ pub(crate) fn from_value_or_file<T, E: Into<Box<dyn Error + Send + Sync>>>(
     make(text).map(Some).map_err(InvalidSetting::of(named(setting)))
 }
 
-/// Reads a file, and trims whitespace. Secret managers often add a newline.
+/// Reads a file, and trims whitespace. Secret managers often add a newline, and Windows editors a byte order mark.
 pub(super) fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
     read.map_err(|error| io::Error::new(error.kind(), format!("cannot read {}: {error}", path.display())))?;
-    Ok(text.trim().to_owned())
+    let text = text.trim_start_matches('\u{feff}').trim();
+    Ok(text.to_owned())
 }

@@ -1,4 +1,4 @@
-//! Signals that ask a program to stop.
+//! Listens for signals that ask a program to stop.
 
 use std::{future::poll_fn, task::Poll};
 

@@ -36,7 +36,7 @@ fn verify_reports_removed_changes_and_checkpoint_mismatches() {
     let mut printed = printed.lines();
     assert_eq!(
         (status, printed.next()),
-        (Some(0), Some("the records of changes of 2 companies are intact, and match 2 checkpoints"))
+        (Some(0), Some("the records of changes for 2 companies are intact and match 2 checkpoints"))
     );
     let today: String = programs.text("select to_char(now() at time zone 'UTC', 'YYYY-MM-DD')");
     assert_eq!((printed.next(), printed.next()), (Some(&*format!("kept: 6 changes, since {today}")), None));
@@ -73,10 +73,10 @@ fn verify_rejects_files_without_matching_checkpoints() {
     let file = path.to_str().unwrap();
     let (_, of_8, _) = audit(&programs, &["checkpoint", "--company", "8"]);
     for (content, company, expected) in [
-        ("", &[][..], "has no checkpoint"),
-        ("\n  \n\n", &[], "has no checkpoint"),
-        ("", &["--company", "8"], "has no checkpoint of company 8"),
-        (&of_8, &["--company", "7"], "has no checkpoint of company 7"),
+        ("", &[][..], "contains no checkpoint"),
+        ("\n  \n\n", &[], "contains no checkpoint"),
+        ("", &["--company", "8"], "contains no checkpoint for company 8"),
+        (&of_8, &["--company", "7"], "contains no checkpoint for company 7"),
     ] {
         fs::write(&path, content).unwrap();
         let (status, printed, log) = audit(&programs, &[&["verify", "--checkpoint", file], company].concat());
@@ -87,7 +87,7 @@ fn verify_rejects_files_without_matching_checkpoints() {
     assert_eq!(audit(&programs, &["verify", "--checkpoint", file, "--company", "8"]).0, Some(0));
 }
 
-/// The audit distinguishes changes dropped by retention from changes removed by hand.
+/// The audit distinguishes changes dropped by retention from changes removed manually.
 #[test]
 fn verify_lists_kept_and_dropped_changes() {
     let programs = Programs::new();
@@ -137,7 +137,7 @@ fn verify_ignores_positions_skipped_by_restores() {
     let lines: Vec<&str> = printed.lines().collect();
     let at = programs.number("select first_position()");
     assert!(lines[0].starts_with(&format!("company 7: a restore lost positions 2 to {at};")), "{printed}");
-    let whole = "the records of changes of 2 companies are intact, and match 0 checkpoints";
+    let whole = "the records of changes for 2 companies are intact and match 0 checkpoints";
     assert_eq!(lines[1..], [whole, &format!("kept: 4 changes, since {today}")]);
 
     programs.run(
@@ -146,7 +146,7 @@ fn verify_ignores_positions_skipped_by_restores() {
         update changes set changed_at = '2020-01-05Z' where company_id = 7 and position <= first_position()",
     );
     programs.run("select drop_change_month()");
-    // The record of company 9 predates the logging of drops.
+    // Company 9's record predates the logging of drops.
     programs.run(
         "insert into change_positions (company_id, position, changed_at, dropped_position) values (9, 1, now(), 1);
         insert into change_drops (company_id, position, after, dropped_at) values (9, 1, 0, now())",
@@ -157,8 +157,9 @@ fn verify_ignores_positions_skipped_by_restores() {
     let lines: Vec<&str> = printed.lines().collect();
     assert_eq!(lines[1], format!("kept: 2 changes, since {today}"));
     assert!(lines[2].starts_with("dropped: 2 changes of changes_y2020m01, on "), "{printed}");
-    let before =
-        format!("dropped: 1 changes, by an earlier release that kept no record of it; detected on {today} by {by} (");
+    let before = format!(
+        "dropped: 1 changes, by an earlier release that did not record the drop; detected on {today} by {by} ("
+    );
     assert!(lines[3].starts_with(&before), "{printed}");
 
     programs.run("delete from changes where company_id = 8; delete from change_positions where company_id = 8");

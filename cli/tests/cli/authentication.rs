@@ -1,4 +1,4 @@
-//! Runs the commands of the authentication pages as written, and checks that the service accepts their tokens.
+//! Runs the authentication pages' commands as written, and checks that the service accepts their tokens.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ fn blocks(info: &str) -> Vec<&'static str> {
     PAGES.split(&begin).skip(1).map(|rest| rest.split("\n```").next().unwrap()).collect()
 }
 
-/// A temporary folder for the files of the page.
+/// A temporary folder for the pages' files.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -30,7 +30,7 @@ impl Folder {
         Self(folder)
     }
 
-    /// Runs commands in the folder. Returns their output.
+    /// Runs commands in the folder, and returns their output.
     fn run(&self, data: &DataDir, commands: &str) -> String {
         let mut shell = test_support::service_command("bash", data);
         let programs = Path::new(&program()).parent().unwrap().to_owned();
@@ -87,7 +87,7 @@ fn documented_token_commands_yield_valid_tokens() {
     // `doctor` may also report unrelated problems.
     let found = folder.run(&data, &format!("{doctor} || true"));
     let token = found.lines().find(|line| line.contains("token")).unwrap();
-    assert!(token.contains("it is for company 1"), "{found}");
+    assert!(token.contains("issued for company 1"), "{found}");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn identity_provider_settings_work_as_documented() {
     let (data, folder) = (migrated(), Folder::new("provider"));
     let [_, _, pair, sign, _] = blocks("sh")[..] else { panic!("unexpected number of sh blocks") };
     let [settings, sign_in] = blocks("sh settings")[..] else { panic!("unexpected number of settings blocks") };
-    // Returns the words of a command, with the key set read from a file.
+    // Returns a command's words, with the key set read from a file.
     let words_of = |settings: &str| {
         let words = folder.run(&data, &format!("compliance() {{ printf '%s\\n' \"$@\"; }}\n{settings}"));
         let mut words: Vec<String> = words.lines().map(str::to_owned).collect();
@@ -120,13 +120,13 @@ fn identity_provider_settings_work_as_documented() {
     let service = Service::start_as(compliance(&data).args(words_of(settings)));
     assert_eq!(statuses(&service, &token), [200, 422, 403]);
 
-    // If the claim is missing, only the log contains the reason. The caller gets none.
+    // If the claim is missing, the log contains the reason, but the response does not.
     let base64url = pair.lines().next().unwrap();
     folder.run(&data, &format!("{base64url}\n{sign}"));
     let (status, body) = service.request("GET", "/api/urls", &folder.read("token.txt"), "");
     let expected = json!({"code": "401", "status": "error", "detail": {"msg": "The bearer token is invalid."}});
     assert_eq!((status, body), (401, expected));
-    service.wait_for_log("tenant.id: it is missing");
+    service.wait_for_log("tenant.id: missing");
 
     // The console reads the sign-in address.
     let console = migrated();
@@ -139,7 +139,7 @@ fn identity_provider_settings_work_as_documented() {
 
 #[test]
 fn log_explains_token_rejection() {
-    const LINE: &str = r#""message":"a token was refused","why":"it is not a signed JSON Web Token"#;
+    const LINE: &str = r#""message":"a token was refused","why":"not a signed JSON Web Token"#;
     let data = migrated();
     let service = start(&data, &["serve"]);
     assert_eq!(service.request("GET", "/api/urls", "abc", "").0, 401);

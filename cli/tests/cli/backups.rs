@@ -1,4 +1,4 @@
-//! Runs the commands of the backup page as written.
+//! Runs the backup page's commands as written.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ const PAGE: &str = include_str!("../../../docs/operations/backup-and-restore.md"
 /// Data folder named on the page.
 const FOLDER: &str = "/var/lib/compliance";
 
-/// Working folder and data folder of the commands.
+/// The commands' working folder and data folder.
 struct Shell {
     data: DataDir,
     folder: DataDir,
@@ -36,7 +36,7 @@ impl Shell {
 
     fn run(&self, name: &str) -> (ExitStatus, String, String) {
         let begin = format!("```sh {name}\n");
-        let (_, block) = PAGE.split_once(&begin).unwrap_or_else(|| panic!("the page has no block {name}"));
+        let (_, block) = PAGE.split_once(&begin).unwrap_or_else(|| panic!("the page contains no block {name}"));
         let block = block.split("```").next().unwrap().replace(FOLDER, self.data.path().to_str().unwrap());
         let mut shell = Command::new("bash");
         shell.args(["-euo", "pipefail", "-c", &block]).current_dir(self.folder.path()).env_clear();
@@ -44,14 +44,14 @@ impl Shell {
         output(&mut shell)
     }
 
-    /// Runs a block of the page. Returns its output.
+    /// Runs a block from the page, and returns its output.
     fn paste(&self, name: &str) -> String {
         let (status, printed, log) = self.run(name);
         assert!(status.success(), "{name}: {printed} {log}");
         printed
     }
 
-    /// Runs a block of the page that must fail. Returns its log.
+    /// Runs a block from the page that must fail, and returns its log.
     fn refused(&self, name: &str) -> String {
         let (status, printed, log) = self.run(name);
         assert!(!status.success(), "{name}: {printed} {log}");
@@ -99,7 +99,7 @@ fn documented_commands_restore_live_database() {
     assert_eq!(changes(&service, &token, 10).0, 200);
 
     shell.paste("restore");
-    assert!(shell.paste("swap").trim_end().ends_with("nothing is wrong"));
+    assert!(shell.paste("swap").trim_end().ends_with("no problems found"));
     wait_for(&service, &token, "new 1");
     let (status, lost) = changes(&service, &token, 10);
     let at = lost["detail"]["restored_position"].as_i64().unwrap_or_default();
@@ -126,12 +126,12 @@ fn documented_commands_restore_live_database() {
     shell.paste("swap");
     wait_until("a write succeeds", || create(&service, &token, "after the records alone") == 201);
     assert_eq!(names(&service, &token).len(), 6);
-    // Both restores use the same backup. IDs and positions issued between them are not issued again.
+    // Both restores use the same backup. IDs and positions issued between them are never reissued.
     let (status, lost) = changes(&service, &token, at + 8);
     let again = lost["detail"]["restored_position"].as_i64().unwrap_or_default();
     assert!(status == 410 && again > at + 8, "{status} {lost}");
 
-    // A restored copy that is indistinguishable from the original.
+    // Report a restore that the service cannot detect.
     let printed = shell.paste("restored");
     assert!(printed.contains("company 7: positions ") && printed.contains("positions of 1 companies"), "{printed}");
     let (_, page) = service.request("GET", "/api/changes", &token, "");

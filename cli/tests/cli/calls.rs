@@ -43,7 +43,7 @@ pub(crate) async fn write(side: &Side, via: Via, token: &str, id: &str, write: &
     }
 }
 
-/// Returns the notes of an affiliate.
+/// Returns an affiliate's notes.
 pub(crate) async fn notes(side: &Side, token: &str, id: i64) -> anyhow::Result<String> {
     let (status, body) = send(&side.rest, token, "other", &LoadRequest::GetAffiliate(id)).await?;
     ensure!(status == 200, "expected status 200, got status {status}");
@@ -56,17 +56,17 @@ pub(crate) async fn names(side: &Side, token: &str) -> anyhow::Result<Vec<(i64, 
     let (status, body) = send(&side.rest, token, "other", &LoadRequest::ListAffiliates).await?;
     ensure!(status == 200, "expected status 200, got status {status}");
     let list: Value = serde_json::from_slice(&body)?;
-    let listed = list["data"].as_array().context("the list has no data")?.iter();
+    let listed = list["data"].as_array().context("the list contains no data")?.iter();
     let name = |one: &Value| Some((one["id"].as_i64()?, one["distributor_name"].as_str()?.to_owned()));
     listed.map(name).collect::<Option<_>>().context("an affiliate has no ID or name")
 }
 
-/// Returns the total number of a company's URLs.
+/// Returns a company's total number of URLs.
 pub(crate) async fn total_of_urls(side: &Side, token: &str) -> anyhow::Result<i64> {
     let (status, body) = send(&side.rest, token, "other", &LoadRequest::ListUrls { page: 1, per_page: 1 }).await?;
     ensure!(status == 200, "expected status 200, got status {status}");
     let list: Value = serde_json::from_slice(&body)?;
-    list["meta"]["total"].as_i64().context("the list has no total")
+    list["meta"]["total"].as_i64().context("the list contains no total")
 }
 
 async fn send(target: &Target, token: &str, id: &str, call: &LoadRequest) -> anyhow::Result<(u16, Vec<u8>)> {

@@ -1,4 +1,4 @@
-//! Checks that callers disconnecting at any time leak no permits and no connections.
+//! Checks that disconnected callers leak no permits or connections, no matter when they disconnect.
 
 use std::{
     io::Write as _,
@@ -16,7 +16,7 @@ use crate::{
     programs::{Programs, token_of},
 };
 
-/// Maximum concurrent calls of the core.
+/// The core's maximum number of concurrent calls.
 const PERMITS: i64 = 8;
 const CALLERS: usize = 400;
 const SETTINGS: [&str; 4] = ["--max-in-flight", "8", "--database-connections", "12"];
@@ -52,7 +52,7 @@ fn storm(address: SocketAddr, token: &str) {
     });
 }
 
-/// Waits until all permits are available at the same time. The service first has to notice all disconnected callers.
+/// Waits until all permits are available at the same time. The service must first notice all disconnected callers.
 fn all_permits_become_free(programs: &Programs, service: &Service) {
     let address = service.rest;
     wait_until("all permits are free", || {
@@ -80,11 +80,11 @@ fn all_permits_become_free(programs: &Programs, service: &Service) {
     });
 }
 
-/// Waits until no statement of the storm runs, and checks the number of connections.
+/// Waits until all of the storm's statements have ended, and checks the number of connections.
 fn all_connections_are_clean(programs: &Programs, connections: i64) {
     const SESSIONS: &str = "select count(*) from pg_stat_activity where datname = current_database()
         and pid <> pg_backend_pid() and backend_type = 'client backend'";
-    wait_until("no statement of the storm runs", || {
+    wait_until("all of the storm's statements have ended", || {
         programs.number(AssertSqlSafe(format!("{SESSIONS} and state <> 'idle'"))) == 0
     });
     let open = programs.number(SESSIONS);
@@ -108,7 +108,7 @@ fn survives(programs: &Programs, service: &Service) {
     }
     all_connections_are_clean(programs, 12);
     all_permits_become_free(programs, service);
-    // Callers still get their own records.
+    // Callers still receive their own records.
     for _ in 0..20 {
         let answer = service.get(&path, &token);
         assert_eq!(answer["data"]["distributor_name"], "kept");

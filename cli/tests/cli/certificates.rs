@@ -1,4 +1,4 @@
-//! Tests certificates of both ports: accepted clients, and replacement while in use.
+//! Tests both ports' certificates: which clients they accept, and how they reload.
 
 use std::{
     fs::{self, Permissions},
@@ -23,7 +23,7 @@ use crate::{
     programs::{Programs, SECRET, token},
 };
 
-/// An authority that issues certificates into a folder.
+/// A certificate authority that writes its certificates to a folder.
 struct Authority {
     folder: PathBuf,
     issuer: CertifiedIssuer<'static, KeyPair>,
@@ -174,7 +174,7 @@ fn certificates_reload_without_restart() {
     wait_until("the new certificate is used", || status(&second.client()) == Some(404));
     assert_eq!(status(&first.client()), None, "a new connection used the old certificate");
     assert_eq!(status(&before), Some(404), "an open connection broke");
-    // The new authority has signed the certificate of a new core at the same address.
+    // The new authority signed the certificate of a new core at the same address.
     let address = core.grpc.to_string();
     core.signal(Signal::SIGTERM);
     core.end();
@@ -226,21 +226,21 @@ fn startup_rejects_unusable_certificates() {
         (
             vec![("--rest-tls-cert", "empty.pem"), ("--rest-tls-key", "rest-key.pem")],
             "--rest-tls-cert",
-            "holds no certificate",
+            "contains no PEM certificate",
         ),
         (
             vec![("--grpc-tls-cert", "grpc.pem"), ("--grpc-tls-key", "empty.pem")],
             "--grpc-tls-key",
-            "holds no private key",
+            "contains no PEM private key",
         ),
         (
             vec![("--grpc-tls-cert", "grpc.pem"), ("--grpc-tls-key", "rest-key.pem")],
-            "--grpc-tls-cert",
-            "cannot be used",
+            "--grpc-tls-key",
+            "rest-key.pem cannot be used: the key does not belong to the certificate in ",
         ),
         (vec![("--rest-tls-cert", "rest.pem")], "--rest-tls-cert", "--rest-tls-key"),
         (grpc(&[("--grpc-client-ca", "none.pem")]), "--grpc-client-ca", "cannot read"),
-        (grpc(&[("--grpc-client-ca", "empty.pem")]), "--grpc-client-ca", "holds no certificate"),
+        (grpc(&[("--grpc-client-ca", "empty.pem")]), "--grpc-client-ca", "contains no PEM certificate"),
         (grpc(&[("--webhook-ca", "none.pem")]), "--webhook-ca", "cannot read"),
     ];
     for (settings, setting, reason) in wrong {
@@ -317,13 +317,16 @@ fn deploy_scripts_rotate_certificates_as_any_user() {
         fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
         chown(path, user, user).unwrap();
     }
-    let run = |script: &str| {
+    let run_with = |script: &str, arguments: &[&str]| {
         let mut command = Command::new(deploy.join(script));
-        command.current_dir("/");
+        command.current_dir("/").args(arguments);
         if let Some(user) = user {
             command.uid(user).gid(user);
         }
-        let (status, _, errors) = output(&mut command);
+        output(&mut command)
+    };
+    let run = |script: &str| {
+        let (status, _, errors) = run_with(script, &[]);
         assert!(status.success(), "{script}: {errors}");
     };
     let certificate = || fs::read(deploy.join("secrets/core.pem")).unwrap();
@@ -338,6 +341,26 @@ fn deploy_scripts_rotate_certificates_as_any_user() {
     fs::set_permissions(deploy.join("secrets/core.pem"), Permissions::from_mode(0o444)).unwrap();
     run("make-certificates");
     assert_ne!(second, certificate());
+
+    let third = certificate();
+    for script in ["make-secrets", "make-certificates"] {
+        for wrong in ["--help", "core 1"] {
+            let (status, _, errors) = run_with(script, &[wrong]);
+            assert_eq!(status.code(), Some(2), "{script} {wrong}");
+            assert!(errors.contains(&format!("{script}: '{wrong}' is not a host name or IP address")), "{errors}");
+        }
+    }
+    assert_eq!(certificate(), third);
+    assert!(run_with("make-certificates", &["10.0.0.5", "::1", "core-1.internal"]).0.success());
+    let mut openssl = Command::new("openssl");
+    openssl.args(["x509", "-noout", "-ext", "subjectAltName", "-in"]).arg(deploy.join("secrets/core.pem"));
+    let (_, text, _) = output(&mut openssl);
+    for name in ["IP Address:10.0.0.5", "IP Address:0:0:0:0:0:0:0:1", "DNS:core-1.internal"] {
+        assert!(text.contains(name), "{text}");
+    }
+    assert!(run_with("make-secrets", &["::1"]).0.success());
+    let url = fs::read_to_string(deploy.join("secrets/service-database-url")).unwrap();
+    assert!(url.ends_with("@[::1]/compliance"), "{url}");
 }
 
 /// The logs and metrics of both tiers, and `doctor`, name the reason for a failed connection.
@@ -421,10 +444,10 @@ fn failed_core_connections_report_the_cause() {
         }
     }
 
-    // With correct settings, `doctor` also asks the core about the token.
+    // With correct settings, `doctor` also asks the core to verify the token.
     let right = [&known[..], &[trust]].concat();
     let (_, printed, log) = doctor(folder, &https, &right, &token());
-    assert!(printed.contains("serves") && printed.contains("accepts the token"), "{printed}{log}");
+    assert!(printed.contains("is healthy") && printed.contains("accepts the token"), "{printed}{log}");
     let forged = token().chars().rev().collect::<String>();
     let (_, printed, _) = doctor(folder, &https, &right, &forged);
     assert!(printed.contains("does not accept the token"), "{printed}");

@@ -39,7 +39,7 @@ pub(crate) fn start(data: &DataDir, arguments: &[&str]) -> Service {
 
 /// Returns a data folder with a migrated database.
 ///
-/// The folder is a copy, which takes a fifth of the time of a first start.
+/// The folder is a copy, because copying takes a fifth of the time of a first start.
 pub(crate) fn migrated() -> DataDir {
     let data = DataDir::new();
     copy_template(data.path());

@@ -1,4 +1,4 @@
-//! Tests limits for single companies, and metrics of each company's usage.
+//! Tests per-company limits and usage metrics.
 
 use std::{collections::BTreeMap, net::SocketAddr};
 
@@ -8,7 +8,7 @@ use crate::{
     programs::{Programs, token_of},
 };
 
-/// Returns the metrics of a program with a company label, by name and labels.
+/// Returns a program's metrics with a company label, by name and labels.
 fn usage(admin: SocketAddr) -> BTreeMap<String, i64> {
     metrics(admin).into_iter().filter(|(name, _)| name.contains("company=")).collect()
 }
@@ -47,7 +47,7 @@ fn companies_have_separate_limits_and_metrics() {
     assert_eq!(statuses, [201, 200, 404, 200, 200, 201, 200, 404, 200, 429]);
     // The gateway rejects this request, so no core counts it.
     assert_eq!(gateway.request("POST", "/api/urls", &token_of(7), "{").0, 422);
-    // These companies exceed the number of labels.
+    // These companies exceed the label limit.
     for company in [9, 10] {
         assert_eq!(gateway.request("GET", "/api/urls", &token_of(company), "").0, 200);
     }
@@ -70,7 +70,7 @@ fn companies_have_separate_limits_and_metrics() {
 fn invalid_company_limits_are_rejected() {
     let programs = Programs::new();
     for (value, cause) in [
-        ("8:rate-limit=4/h", "rate-limit: a rate limit is N/s, N/m or off"),
+        ("8:rate-limit=4/h", "rate-limit: must be N/s, N/m or off"),
         ("8:speed=4", "\"speed\" is not a limit; a limit must be COMPANY:LIMIT=VALUE"),
         ("eight:in-flight=4", "\"eight\" is not a company ID"),
     ] {

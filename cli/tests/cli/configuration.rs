@@ -49,7 +49,7 @@ fn invalid_settings_fail_before_creating_anything() {
         (
             serve(&["--jwks-url", "ftp://u:Hid4en@host/keys"]),
             &[],
-            &["--jwks-url", "ftp://host/keys is not of the form https://"],
+            &["--jwks-url", "ftp://host/keys does not have the form https://"],
         ),
         (
             words(&["gateway", "--core-url", "ftp://core"]),
@@ -57,7 +57,7 @@ fn invalid_settings_fail_before_creating_anything() {
             &["--core-url", "ftp://core"],
         ),
         (words(&["export", "urls", "--company", "7", "--core-url", "core"]), &[], &["--core-url", "core"]),
-        (words(&["health", "core:50051"]), &[], &["core:50051: it must begin with http://"]),
+        (words(&["health", "core:50051"]), &[], &["core:50051: must begin with http://"]),
         (serve(&["--config", "/f"]), &[], &["--config", "unexpected argument"]),
         (serve(&[]), &[("COMPLIANCE_CONFIG", "/f")], &["COMPLIANCE_CONFIG", "configuration files are not supported"]),
         (serve(&["--jwt-secret", SECRET]), &[("COMPLIANCE_JWT_SECRET_FILE", "/f")], &["cannot be used with"]),
@@ -65,7 +65,7 @@ fn invalid_settings_fail_before_creating_anything() {
         (
             serve(&["--rest-addr", "127.0.0.1:7001"]),
             &[("COMPLIANCE_GRPC_ADDR", "127.0.0.1:7001")],
-            &["--grpc-addr (COMPLIANCE_GRPC_ADDR)", "127.0.0.1:7001 is also the address of --rest-addr"],
+            &["--grpc-addr (COMPLIANCE_GRPC_ADDR)", "127.0.0.1:7001 is already used by --rest-addr"],
         ),
         (
             serve(&[]),

@@ -56,7 +56,10 @@ fn csv_truncated_inside_quoted_cell_is_rejected() {
             for options in variants {
                 let (code, printed) = import(&data, &service, &[&[what, &path, "--company", "7"], options].concat());
                 assert_eq!(code, Some(2), "{what} {options:?}: {printed}");
-                assert!(printed.contains(&format!("begins on line {line}: it was cut off")), "{what}: {printed}");
+                assert!(
+                    printed.contains(&format!("begins on line {line}: the file is truncated")),
+                    "{what}: {printed}"
+                );
             }
         }
         let utf16 = format!("\u{feff}{text}{end}").encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
@@ -66,7 +69,7 @@ fn csv_truncated_inside_quoted_cell_is_rejected() {
         // A closing quote completes the file.
         let path = file(&data, "whole.csv", format!("{text}{end}\"").as_bytes());
         let (_, printed) = import(&data, &service, &[what, &path, "--company", "7", "--dry-run"]);
-        assert!(!printed.contains("cut off") && printed.contains("1201 rows"), "{what}: {printed}");
+        assert!(!printed.contains("truncated") && printed.contains("1201 rows"), "{what}: {printed}");
     }
 }
 
@@ -115,9 +118,9 @@ fn sync_rejects_files_without_rows() {
         ] {
             let (code, printed) = import(&data, &service, &[&arguments[..], &["--sync"], options].concat());
             assert_eq!(code, Some(1), "{name} {options:?}: {printed}");
-            assert!(printed.contains("the file has no rows") && !printed.contains("absent"), "{name}: {printed}");
+            assert!(printed.contains("the file contains no rows") && !printed.contains("absent"), "{name}: {printed}");
         }
-        // A normal import accepts the file, because the export of an empty company also has no rows.
+        // A normal import accepts the file, because an empty company's export also contains no rows.
         assert_eq!(import(&data, &service, &arguments).0, Some(0), "{name}");
     }
     let affiliates = read(&service, &token(&data, 7), "affiliates");

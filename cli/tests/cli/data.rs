@@ -21,7 +21,7 @@ pub(crate) fn demo_data(data: &DataDir, company: &str, sizes: [&str; 3], seed: &
     made
 }
 
-/// Returns the exported records of a company.
+/// Returns a company's exported records.
 fn exported(data: &DataDir, company: &str, what: &str) -> Vec<Value> {
     let (status, stdout, log) = output(compliance(data).args(["export", what, "--company", company]));
     assert!(status.success(), "{log}");
@@ -60,8 +60,8 @@ pub(crate) fn read(service: &Service, token: &str, list: &str) -> Vec<Value> {
     records
 }
 
-/// Returns comparable records: without assigned values, and with list indexes instead of case IDs. URLs written together get IDs in any order, so the
-/// function sorts them by URL.
+/// Returns comparable records: without assigned values, and with list indexes instead of case IDs. URLs written together receive IDs in any order, so
+/// the function sorts them by URL.
 fn comparable(affiliates: Vec<Value>, mut urls: Vec<Value>, cases: Vec<Value>) -> Vec<Value> {
     urls.sort_by(|one, other| one["url"].as_str().cmp(&other["url"].as_str()));
     let indexes: BTreeMap<i64, usize> =
@@ -256,7 +256,7 @@ fn encodings_and_separators_are_detected_or_rejected() {
     assert_eq!(dry(&marked, &[]).1, json!(1));
     let western = file(&data, "western.csv", &[header.as_bytes(), b"1;J\xfcrgen \x80\r\n"].concat());
     let (code, _, log) = dry(&western, &[]);
-    assert!(code == Some(2) && log.contains("line 2 has \"Jürgen €\""), "{log}");
+    assert!(code == Some(2) && log.contains("line 2 reads \"Jürgen €\""), "{log}");
     assert_eq!(dry(&western, &["--encoding", "windows-1252"]).1, json!(1));
     let utf16: Vec<u8> = format!("\u{feff}{header}1;Jürgen\r\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert_eq!(dry(&file(&data, "utf16.csv", &utf16), &[]).1, json!(1));
@@ -349,7 +349,7 @@ fn exports_can_be_imported_into_another_company() {
             assert_eq!(copy, original);
         }
     }
-    // The command reports invalid lines, and imports the others.
+    // The command reports invalid lines, and imports valid lines.
     let lines = concat!(
         "{\"url\": \"ftp://example.org/\"}\n{\"url\": \"https://new.example/\", \"incident_status\": \"Nonsense\"}\n",
         "{\"url\": \"https://new.example/\", \"uri\": 1}\n{\"url\": \"https://new.example/\"}\n"
@@ -469,8 +469,8 @@ fn sync_creates_updates_and_terminates_affiliates() {
         let has = |row: i64, text: &str| reported.iter().any(|(of, reason)| *of == row && reason.contains(text));
         assert!(has(4, "affiliate_name The affiliate name field is required."), "{reported:?}");
         assert!(has(5, "email_one"), "{reported:?}");
-        assert!(has(6, "client_affiliate_id The rows 6, 7 have the same client affiliate id."), "{reported:?}");
-        assert!(has(7, "The rows 6, 7 "), "{reported:?}");
+        assert!(has(6, "client_affiliate_id Rows 6, 7 have the same client affiliate id."), "{reported:?}");
+        assert!(has(7, "Rows 6, 7 "), "{reported:?}");
         // A seemingly absent affiliate could be in an invalid row.
         assert!(has(0, "its status is none.") && log.contains("keep their status"), "{reported:?} {log}");
         assert_eq!(read(&service, &token, "affiliates") == before, dry_run);

@@ -1,4 +1,4 @@
-//! Checks that `compliance doctor` reports problems of a machine, each with a next step.
+//! Checks that `compliance doctor` reports a machine's problems, each with a next step.
 
 use std::{
     fs::{self, Permissions},
@@ -46,7 +46,7 @@ fn doctor_reports_no_problem_on_healthy_machine() {
     for check in ["REST", "gRPC", "settings", "PostgreSQL", "data folder"] {
         assert_eq!(state(&findings, check), "ok", "{findings:#?}");
     }
-    assert_eq!(state(&findings, "keys"), "warning", "the data folder has no secret yet");
+    assert_eq!(state(&findings, "keys"), "warning", "the data folder contains no secret yet");
     assert!(!data.path().exists(), "doctor created the data folder");
 
     let service = start(&data, &[]);
@@ -59,7 +59,7 @@ fn doctor_reports_no_problem_on_healthy_machine() {
 }
 
 #[test]
-fn doctor_checks_given_database() {
+fn doctor_checks_external_database() {
     let programs = Programs::new();
     let data = DataDir::new();
     let (status, findings) = doctor(&data, &["--database-url", &programs.database()]);
@@ -94,6 +94,8 @@ fn permission_errors_name_required_role() {
     let (status, errors) = run(&[&grant[..], &[OWNER_ROLE]].concat());
     assert!(status == Some(2) && errors.contains("the role compliance owns the tables"), "{errors}");
     assert_eq!(run(&[&grant[..], &[SERVICE_ROLE]].concat()).0, Some(0));
+    let (status, errors) = run(&["migrate", "--database-url", &service, "--service-role", SERVICE_ROLE]);
+    assert!(status == Some(2) && errors.contains("which does not own the tables: use the owner's URL"), "{errors}");
     let (status, errors) = run(&["restored", "--database-url", &service]);
     assert!(status == Some(1) && errors.contains("connect as the role that owns the tables"), "{errors}");
     // The error omits the line in PostgreSQL's source.
@@ -178,10 +180,10 @@ fn doctor_detects_unusable_private_database() {
     let service = start(&data, &[]);
     found("");
     run("create table kept as select * from _sqlx_migrations; update _sqlx_migrations set checksum = '\\x00'");
-    found("was created with another version");
+    found("was created with a different version");
     service.signal(Signal::SIGTERM);
     service.end();
-    found("was created with another version");
+    found("was created with a different version");
 
     let data = migrated();
     let service = start(&data, &[]);
@@ -207,7 +209,7 @@ fn doctor_detects_unusable_private_database() {
     found("");
 }
 
-/// Only root can run a program as another user.
+/// Only root can run a program as a different user.
 #[test]
 fn startup_error_names_data_folder_owner() {
     if !Uid::effective().is_root() {
@@ -264,9 +266,14 @@ fn doctor_validates_certificates_and_settings() {
         fs::write(path(&format!("{name}-key.pem")), key.serialize_pem()).unwrap();
     }
     for (certificate, key, expected, text) in [
-        ("good.pem", "good-key.pem", "ok", "it is valid for"),
+        ("good.pem", "good-key.pem", "ok", "valid for"),
         ("old.pem", "old-key.pem", "problem", "expired"),
-        ("good.pem", "old-key.pem", "problem", "good.pem cannot be used"),
+        (
+            "good.pem",
+            "old-key.pem",
+            "problem",
+            "old-key.pem cannot be used: the key does not belong to the certificate in ",
+        ),
         ("missing.pem", "good-key.pem", "problem", "missing.pem"),
     ] {
         let (certificate, key) = (path(certificate), path(key));

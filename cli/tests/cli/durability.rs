@@ -23,7 +23,7 @@ const ENOUGH: usize = 150;
 /// A service that is shutting down keeps idle connections open for longer than this.
 const IDLE: Duration = Duration::from_millis(300);
 
-/// A persistent connection, like those of clients under load.
+/// A persistent connection, as clients use under load.
 pub(crate) struct Connection {
     stream: BufReader<TcpStream>,
 }
@@ -192,14 +192,14 @@ fn graceful_shutdown_drops_no_requests() {
     let (data, load) = (migrated(), Load::default());
     let token = token(&data, COMPANY);
     for (round, signal) in [Signal::SIGTERM, Signal::SIGINT].into_iter().enumerate() {
-        // The grace period is longer than the test waits, so the service cuts off no requests.
+        // The grace period is longer than the test waits, so the service aborts no requests.
         let grace = ["--rest-shutdown-grace", "10m", "--grpc-shutdown-grace", "10m"];
         let service = start(&data, &[&["serve", "--rate-limit", "off"], &grace[..]].concat());
         load.around(&service, &token, round, || {
             load.wait_for_more();
             service.signal(signal);
         });
-        assert_eq!(load.unanswered.load(Ordering::Relaxed), 0, "some requests got no response");
+        assert_eq!(load.unanswered.load(Ordering::Relaxed), 0, "some requests received no response");
         assert_eq!(load.unavailable.load(Ordering::Relaxed), 0, "the shutdown rejected some requests");
         // The service has sent the last response. It now closes connections and stops the database.
         assert_eq!(service.end().code(), Some(0));
@@ -224,7 +224,7 @@ fn killed_database_keeps_acknowledged_writes() {
         }
         load.over.store(true, Ordering::Relaxed);
     });
-    assert_eq!(load.unanswered.load(Ordering::Relaxed), 0, "some requests got no response");
+    assert_eq!(load.unanswered.load(Ordering::Relaxed), 0, "some requests received no response");
     load.check(&service, &token);
     service.signal(Signal::SIGTERM);
     assert_eq!(service.end().code(), Some(0));

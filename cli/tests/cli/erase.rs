@@ -60,11 +60,11 @@ fn company_erasure_resumes_after_kill() {
     assert_eq!(programs.number(urls), 0);
     let left = programs.number(CANARIES);
     assert!(left > 0 && left < 600, "{left}");
-    assert!(verified(&programs).contains("; they have "));
+    assert!(verified(&programs).contains("; they contain "));
 
     let (status, printed, log) = output(&mut programs.erase(&["--yes"]));
     assert_eq!(status.code(), Some(0), "{log}");
-    assert!(printed.starts_with("company 7 is erased"), "{printed}");
+    assert!(printed.starts_with("erased company 7"), "{printed}");
     assert_eq!(programs.number(CANARIES), 0);
     assert_eq!(programs.number("select count(*) from compliance_url_counts where company_id = 7"), 0);
     assert_eq!(programs.number("select count(*) from affiliates where company_id = 8"), 1);
@@ -79,7 +79,7 @@ fn erase_command_handles_large_affiliates() {
     programs.run(FILL);
     let (status, printed, log) = output(&mut programs.erase(&["--affiliate", "1", "--yes"]));
     assert_eq!(status.code(), Some(0), "{log}");
-    let expected = "affiliate 1 is erased, with 2500 URLs, 0 cases, 0 incidents and 0 infractions";
+    let expected = "erased affiliate 1 with 2500 URLs, 0 cases, 0 incidents and 0 infractions";
     assert_eq!(printed.trim_end(), expected);
     assert_eq!(programs.number(CANARIES), 0);
     verified(&programs);

@@ -22,7 +22,7 @@ use crate::{
     starts::{free_address, head},
 };
 
-/// Creates the database `given`, and the role `service` with a password and without objects.
+/// Creates the database `given`, and the `service` role, which has a password and owns nothing.
 fn set_up(runtime: &Runtime, password: &str) -> NetworkServer {
     let server = runtime.block_on(NetworkServer::start());
     let role = format!("create database given; create role service login password '{password}'");
@@ -57,7 +57,10 @@ fn startup_rejects_untrusted_database_certificates() {
         command.args(["core", "--database-url", &url]).env("COMPLIANCE_JWT_SECRET", SECRET);
         let (status, _, errors) = output(command.env("COMPLIANCE_START_TIMEOUT", "10m"));
         assert_eq!(status.code(), Some(2), "{parameters}: {errors}");
-        assert!(errors.contains(&format!("no TLS connection to {}", server.address)), "{parameters}: {errors}");
+        assert!(
+            errors.contains(&format!("cannot establish a TLS connection to {}", server.address)),
+            "{parameters}: {errors}"
+        );
         errors
     };
     let without_tls = start("sslmode=require");
@@ -142,7 +145,7 @@ fn database_password_file_reloads_without_restart() {
     assert!(!log.contains("pw-"), "{log}");
 }
 
-/// Replication is synchronous, so the standby has all acknowledged writes when it takes over.
+/// Replication is synchronous, so the standby contains all acknowledged writes when it takes over.
 #[test]
 fn standby_promotion_needs_no_service_restart() {
     const ENOUGH: usize = 10;
@@ -160,7 +163,7 @@ fn standby_promotion_needs_no_service_restart() {
     let url = format!("{alone}?target_session_attrs=primary");
     let arguments = ["core", "--jwt-secret", "0123456789abcdef0123456789abcdef", "--database-url", &url];
     let (status, _, log) = output(compliance(&DataDir::new()).args(arguments));
-    assert!(status.code() == Some(1) && log.contains("takes no writes"), "{log}");
+    assert!(status.code() == Some(1) && log.contains("does not accept writes"), "{log}");
     let (status, findings, _) = output(compliance(&DataDir::new()).args(["doctor", "--database-url", &alone]));
     assert!(status.code() == Some(3) && findings.contains("is a standby"), "{findings}");
 
@@ -201,9 +204,9 @@ fn standby_promotion_needs_no_service_restart() {
         primary.kill();
         wait_until("the service is not ready", || !ready(&service));
         let before = count();
-        // The service is not ready while the endpoint leads to a standby.
+        // The service is not ready while the endpoint points to a standby.
         endpoint.lead_to(standby.address);
-        service.wait_for_log("takes no writes");
+        service.wait_for_log("does not accept writes");
         assert!(!ready(&service));
         runtime.block_on(standby.execute("postgres", "select pg_promote()"));
         wait_until("the service is ready again", || ready(&service));

@@ -58,7 +58,7 @@ fn report_never_overwrites_imported_file() {
     symlink("link.csv", folder.path("link to link")).unwrap();
     fs::hard_link(&folder.file, folder.path("hard.csv")).unwrap();
     fs::create_dir(folder.path("inner")).unwrap();
-    // The default path of the report.
+    // The report's default path.
     fs::hard_link(&folder.file, folder.path("other.csv.report.ndjson")).unwrap();
     fs::hard_link(&folder.file, folder.path("other.csv")).unwrap();
     let absolute = folder.file.to_str().unwrap();
@@ -112,7 +112,7 @@ fn report_overwrites_only_earlier_reports() {
         refused(&["rows.csv", "--report", "link"], "is a link");
         refused(&["rows.csv", "--report", "dangling"], "is a link");
         refused(&["rows.csv", "--report", "folder"], "is not a regular file");
-        // The default path of the report, without `--report`.
+        // The report's default path, without `--report`.
         let default = folder.path("rows.csv.report.ndjson");
         symlink("precious", &default).unwrap();
         refused(&["rows.csv"], "is a link");
@@ -192,24 +192,24 @@ fn export_replaces_only_regular_files() {
     fs::create_dir(folder.path("d.csv")).unwrap();
     let refused = export("d.csv");
     assert_eq!(refused.status.code(), Some(1));
-    assert!(errors(&refused).contains("d.csv: it is a folder"), "{}", errors(&refused));
+    assert!(errors(&refused).contains("d.csv: is a folder"), "{}", errors(&refused));
     let mut without_service = compliance(&folder.data);
     without_service.current_dir(folder.data.path()).args(["export", "affiliates", "--company", "7"]);
     let (status, ..) = output(without_service.args(["--core-url", "http://127.0.0.1:1", "--output", "e.csv"]));
     assert_eq!(status.code(), Some(1));
     assert!(!folder.path("e.csv").exists() && unfinished() == 0);
-    // A link of another user could point anywhere.
+    // Another user's link could point anywhere.
     if geteuid().is_root() {
         symlink("out.csv", folder.path("other.csv")).unwrap();
         let owner = User::from_name("nobody").unwrap().unwrap().uid;
         fchownat(AT_FDCWD, &folder.path("other.csv"), Some(owner), None, AtFlags::AT_SYMLINK_NOFOLLOW).unwrap();
-        assert!(errors(&export("other.csv")).contains("another user owns this link"));
+        assert!(errors(&export("other.csv")).contains("the link belongs to another user"));
     }
     service.signal(Signal::SIGTERM);
     assert!(service.end().success());
 }
 
-/// Exports escape text that a spreadsheet would run as a formula, in every text field of affiliates.
+/// Exports escape text that a spreadsheet would run as a formula, in every affiliate text field.
 #[test]
 fn exported_formulas_are_escaped_and_reimport_unchanged() {
     let folder = Folder::new();
@@ -268,7 +268,7 @@ fn exported_formulas_are_escaped_and_reimport_unchanged() {
 
 /// Each field of a record has a CSV column, and its cell contains the field's value.
 #[test]
-fn csv_export_has_column_for_every_field() {
+fn csv_export_contains_every_field() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
     let affiliates: Vec<Value> = ["A", "B"]

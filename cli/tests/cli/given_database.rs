@@ -7,7 +7,7 @@ use sqlx::Connection as _;
 use test_support::TestCluster;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn given_database_is_migrated_and_served() {
+async fn external_database_is_migrated_and_served() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
     cluster.endpoint.create_database("given").await.unwrap();
     let url = cluster.endpoint.url(OWNER_ROLE, "given");
@@ -31,7 +31,7 @@ async fn given_database_is_migrated_and_served() {
     cluster.stop().await;
 }
 
-/// The owner migrates, and another role serves. The owner's `doctor` repairs manual damage.
+/// The owner migrates, and a different role serves requests. The owner's `doctor` repairs manual damage.
 #[tokio::test(flavor = "multi_thread")]
 async fn service_role_serves_and_owner_repairs() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;
@@ -72,7 +72,7 @@ async fn service_role_serves_and_owner_repairs() {
         assert!(status == Some(3) && printed.contains("company 7: 6 counts of compliance_urls"), "{printed}{log}");
         assert_eq!(doctor(&["--counts", "--repair"]).0, Some(0));
         let (status, printed, log) = doctor(&["--counts"]);
-        assert!(status == Some(0) && printed == "nothing is wrong\n", "{printed}{log}");
+        assert!(status == Some(0) && printed == "no problems found\n", "{printed}{log}");
         assert_eq!(doctor(&["--repair"]).0, Some(2), "--repair needs --counts");
     })
     .await
@@ -80,7 +80,7 @@ async fn service_role_serves_and_owner_repairs() {
     cluster.stop().await;
 }
 
-/// Every command that detects migrations edited after they ran reports a solution.
+/// Every command that detects migrations edited after they ran suggests a solution.
 #[tokio::test(flavor = "multi_thread")]
 async fn modified_migrations_are_rejected_with_advice() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;

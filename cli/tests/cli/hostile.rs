@@ -1,4 +1,4 @@
-//! Attacks the service. During each attack, other clients are served, and memory use stays within a limit.
+//! Attacks the service. During each attack, the service serves other clients, and its memory use stays within a limit.
 
 mod bodies;
 mod frames;

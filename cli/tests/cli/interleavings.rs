@@ -3,13 +3,16 @@
 //!
 //! In each interleaving:
 //!
-//! 1. A company sends a write (OLD) to one side, where the write has to wait. 2. The caller disconnects, and the service logs this. 3. The other side
-//! receives and acknowledges another write (NEW) of the same records. The test reads NEW back. 4. The wait ends.
+//! 1. A company sends a write (OLD) to one side, where the write has to wait.
+//! 2. The caller disconnects, and the service logs the disconnect.
+//! 3. The other side receives and acknowledges a competing write (NEW) to the same records. The test reads NEW back.
+//! 4. The wait ends.
 //!
 //! Afterwards:
 //!
-//! - No statement that began after the service logged the disconnect wrote OLD. - The database contains NEW. The service cancels an in-flight
-//! statement of OLD. In very few interleavings, the statement still runs after NEW. - Every acknowledged write exists exactly once.
+//! - No statement that began after the service logged the disconnect wrote OLD.
+//! - The database contains NEW. The service cancels an in-flight statement of OLD. In very few interleavings, the statement still runs after NEW.
+//! - Every acknowledged write exists exactly once.
 //!
 //! Many companies run at the same time, so they also wait for each other's permits and connections.
 
@@ -98,10 +101,10 @@ fn abandoned_writes_start_no_new_statements() {
     wrong.extend(failed);
     let shown = wrong.iter().take(12).cloned().collect::<Vec<_>>().join("\n");
     assert!(wrong.is_empty(), "COMPLIANCE_MODEL_SEED={seed}: {} violations, such as\n{shown}", wrong.len());
-    println!("{in_flight} interleavings ended with OLD: its statement was in flight when the caller left");
+    println!("{in_flight} interleavings ended with OLD: its statement was in flight when the caller disconnected");
     assert!(in_flight as u64 <= 2 + count / 500, "{in_flight} of {count} abandoned statements still ran");
     world.check_counts();
-    // If most callers left too late, the test checked nothing.
+    // If most callers disconnected too late, the test checked nothing.
     let left = counts.get(Ended::Left.name()).copied().unwrap_or_default();
-    assert!(count == 1 || left * 2 > count, "only {left} callers left while their writes waited");
+    assert!(count == 1 || left * 2 > count, "only {left} callers disconnected while their writes waited");
 }

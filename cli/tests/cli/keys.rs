@@ -21,7 +21,7 @@ use crate::{
     programs::Programs,
 };
 
-/// Two Ed25519 keys (`x`), each with a token of company 7 that never expires. The private keys no longer exist.
+/// Two Ed25519 keys (`x`), each with a token for company 7 that never expires. The private keys no longer exist.
 const FIRST: (&str, &str) = (
     "Ynf0goelchueOQCh_N0XFwE1JwtS2Lty6HMqCyEgh3k",
     "eyJhbGciOiJFZERTQSJ9.eyJjb21wYW55X2lkIjo3LCJleHAiOjk5OTk5OTk5OTksImF1ZCI6ImFmZmlsaWF0ZS1jb21wbGlhbmNlIn0.\
@@ -33,7 +33,7 @@ const SECOND: (&str, &str) = (
      7YN4MP5TlMPQBZQWL8Z-uoXkbZOL7JY4mu0pGs8nR3NnVI0LWlDMazOdKp3hprbOWOqRT5ez-yf3ocJIK_3DAw",
 );
 
-/// Atomically replaces the key set, like an issuer.
+/// Atomically replaces the key set, as an issuer does.
 fn write_key(path: &Path, x: &str) {
     let next = path.with_extension("next");
     fs::write(&next, format!(r#"{{"keys":[{{"kty":"OKP","crv":"Ed25519","x":"{x}"}}]}}"#)).unwrap();
@@ -120,11 +120,11 @@ fn refreshed_key_set_rejects_replaced_keys() {
     assert_eq!((status(FIRST.1), status(SECOND.1)), (404, 401));
     write_key(&file, SECOND.0);
     let replaced = Instant::now();
-    wait_until("the service rejects the token of the previous key", || status(FIRST.1) == 401);
+    wait_until("the service rejects the previous key's token", || status(FIRST.1) == 401);
     // The refresh interval, plus ten seconds for the download.
     assert!(replaced.elapsed() < Duration::from_secs(1 + 10), "{:?}", replaced.elapsed());
     assert_eq!(status(SECOND.1), 404);
-    wait_until("the metric shows the time of the refresh", || loaded() > first);
+    wait_until("the metric shows the refresh time", || loaded() > first);
     // An unreadable key set changes nothing.
     fs::write(&file, "{").unwrap();
     service.wait_for_log("the previous keys stay in use");

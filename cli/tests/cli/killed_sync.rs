@@ -12,7 +12,7 @@ use crate::common::{Service, migrated, start, token};
 const COMPANY: i64 = 7;
 const CHUNKS: usize = 60;
 const CHUNK: usize = 200;
-/// Acknowledged chunks before the test kills the service.
+/// Number of acknowledged chunks before the test kills the service.
 const ENOUGH: usize = 7;
 
 fn roster() -> Vec<SyncAffiliatesRequest> {

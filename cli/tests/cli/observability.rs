@@ -140,7 +140,7 @@ pub(crate) fn raw_with_body(address: SocketAddr, head: &str, body: &str) -> Stri
     response
 }
 
-/// Returns the metrics of a program as integers, by name and labels.
+/// Returns a program's metrics as integers, by name and labels.
 pub(crate) fn metrics(admin: SocketAddr) -> BTreeMap<String, i64> {
     let response = raw(admin, "GET /metrics HTTP/1.1");
     assert!(response.starts_with("HTTP/1.1 200 "), "{response}");

@@ -11,7 +11,7 @@ use crate::{
     programs::Programs,
 };
 
-/// When the first cause ends, another cause can continue the outage.
+/// When the first cause ends, a second cause can prolong the outage.
 #[test]
 fn every_outage_cause_is_logged() {
     let programs = Programs::new();
@@ -27,7 +27,7 @@ fn every_outage_cause_is_logged() {
         "postgres",
         &format!("alter database given allow_connections true; alter role {OWNER_ROLE} login"),
     );
-    core.wait_for_log("the database responds again");
+    core.wait_for_log("the database has recovered");
 }
 
 const REQUESTS: usize = 1200;

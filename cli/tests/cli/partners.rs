@@ -30,7 +30,7 @@ const CHAPTERS: &[&str] = &[
 ];
 const QUICK_START: &str = include_str!("../../../docs/partners/quick-start.md");
 
-/// Case that the test opens at [`CASE_IS_OPENED`], like the company's monitoring.
+/// Case that the test opens at [`CASE_IS_OPENED`], as the company's monitoring does.
 const CASE: &str = r#"{"request_id":"c-1","case":{"client_affiliate_id":"A-1001","case_status":"Open","risk_level":"High","tags":["priority"]},"incidents":[{"incident_type":"display ad","reference":"ad 7","infraction_type":"Health Claim","infraction_name":"weight loss"}]}"#;
 const CASE_IS_OPENED: &str = "<!-- test: a case is opened -->";
 
@@ -47,7 +47,7 @@ status, answer = eval(compile(ast.Expression(ast.parse(block).body[0].value), 'g
 print(json.dumps([status, answer]))
 ";
 
-/// The info string of a block, which begins with the language, and its text.
+/// A block's info string, which begins with the language, and its text.
 type Block<'a> = (&'a str, &'a str);
 
 fn blocks() -> Vec<Block<'static>> {
@@ -115,7 +115,7 @@ fn is_as_shown(shown: &Value, answer: &Value) -> bool {
     }
 }
 
-/// Runs all commands of one language on a new service. Returns the number of compared responses.
+/// Runs all commands in one language on a new service. Returns the number of compared responses.
 fn every_command_of(language: &str) -> usize {
     let data = migrated();
     let service = start(&data, &["serve"]);
@@ -150,7 +150,7 @@ fn every_command_of(language: &str) -> usize {
     compared
 }
 
-/// Compares the events of a watch, up to the last documented line.
+/// Compares a watch's events, up to the last documented line.
 #[test]
 #[ignore = "needs curl: tools/scripts/check-examples runs it"]
 fn watch_example_returns_documented_events() {

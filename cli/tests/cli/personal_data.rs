@@ -1,5 +1,5 @@
-//! Checks that no log, error, metric or trace contains personal data or secrets. Two tiers and their database log everything while they process
-//! texts with a canary. After an erasure, no table or dump contains the canary.
+//! Checks that no log, error, metric or trace contains personal data or secrets. Two tiers and their database log everything while they process texts
+//! that contain a canary. After an erasure, no table or dump contains the canary.
 
 use std::{
     fs,
@@ -304,7 +304,7 @@ fn dump(endpoint: &Endpoint) -> String {
     dump.to_lowercase()
 }
 
-/// Syncs affiliates and imports a file. Erases an affiliate with a request, and the company with the command. Returns the logs of both commands.
+/// Syncs affiliates and imports a file. Erases an affiliate with a request, and the company with the command. Returns both commands' logs.
 fn import_and_erase(
     gateway: &Service,
     token: &str,
@@ -383,17 +383,13 @@ fn logs_and_errors_contain_no_personal_data() {
     assert!(errors > 35, "{errors}");
     let (imported, erased) = import_and_erase(&gateway, &token, &command, &cluster.endpoint);
 
-    let mut logs = vec![
-        ("the log of the migration", migrated),
-        ("the log of the import", imported),
-        ("the log of the erasure", erased),
-    ];
-    for (name, admin) in [("the metrics of the gateway", gateway.admin), ("the metrics of the core", core.admin)] {
+    let mut logs = vec![("the migration log", migrated), ("the import log", imported), ("the erasure log", erased)];
+    for (name, admin) in [("the gateway's metrics", gateway.admin), ("the core's metrics", core.admin)] {
         let metrics = metrics(admin);
         assert!(metrics.len() > 100, "{metrics:?}");
         logs.push((name, format!("{metrics:?}")));
     }
-    for (name, service) in [("the log of the gateway", gateway), ("the log of the core", core)] {
+    for (name, service) in [("the gateway log", gateway), ("the core log", core)] {
         service.signal(Signal::SIGTERM);
         let (status, log) = service.end_with_log();
         assert_eq!(status.code(), Some(0));
@@ -408,7 +404,7 @@ fn logs_and_errors_contain_no_personal_data() {
     threads.block_on(cluster.stop());
     let log = fs::read_to_string(database.path().join("postgres.log")).unwrap();
     assert!(log.contains("refused"), "{log}");
-    logs.push(("the log of PostgreSQL", log));
+    logs.push(("the PostgreSQL log", log));
     for (name, log) in &logs {
         assert_clean(name, log, &token);
     }

@@ -1,4 +1,4 @@
-//! Shared behavior of `serve`, `core` and `gateway`: empty variables, a second signal, and a bounded shutdown.
+//! Tests the shared behavior of `serve`, `core` and `gateway`: empty variables, a second signal, and a bounded shutdown.
 
 use std::{
     io::Read as _,
@@ -40,17 +40,17 @@ impl Programs {
         self.cluster.as_ref().unwrap().endpoint().url(OWNER_ROLE, GIVEN)
     }
 
-    /// Returns the database URL of the superuser.
+    /// Returns the superuser's database URL.
     pub(crate) fn admin_database(&self) -> String {
         self.cluster.as_ref().unwrap().endpoint().url(ADMIN_ROLE, GIVEN)
     }
 
-    /// Returns the database URL of the service role, which owns nothing.
+    /// Returns the service role's database URL. The role owns nothing.
     pub(crate) fn service_database(&self) -> String {
         self.cluster.as_ref().unwrap().endpoint().url(SERVICE_ROLE, GIVEN)
     }
 
-    /// Runs statements as the superuser, in any database of the server.
+    /// Runs statements as the superuser, in any of the server's databases.
     pub(crate) fn run_as_admin(&self, database: &str, statements: &str) {
         self.threads.block_on(async {
             let options = self.cluster.as_ref().unwrap().endpoint().options(ADMIN_ROLE, database);
@@ -99,7 +99,7 @@ impl Programs {
         self.gateway_of(&[core], &[])
     }
 
-    /// Returns the command of a gateway in front of several cores.
+    /// Returns a command for a gateway in front of several cores.
     pub(crate) fn gateway_of(&self, cores: &[SocketAddr], arguments: &[&str]) -> Command {
         let mut command = self.command(&["gateway"]);
         let urls: Vec<_> = cores.iter().map(|core| format!("http://{core}")).collect();
@@ -116,7 +116,7 @@ impl Programs {
         })
     }
 
-    /// Holds the locks of a statement until the returned connection is dropped.
+    /// Holds a statement's locks until the returned connection is dropped.
     pub(crate) fn hold(&self, lock: &'static str) -> PgConnection {
         self.threads.block_on(async {
             let mut connection = self.connect().await;
@@ -137,7 +137,7 @@ impl Programs {
         })
     }
 
-    /// Runs the last statement of a transaction, and commits the transaction.
+    /// Runs a transaction's last statement, and commits the transaction.
     pub(crate) fn commit(&self, transaction: &mut PgConnection, last: &'static str) {
         self.threads.block_on(async {
             sqlx::raw_sql(last).execute(&mut *transaction).await.unwrap();
@@ -231,7 +231,7 @@ pub(crate) fn token_of(company: i64) -> String {
     issue(&Secret::new(SECRET).unwrap(), &Claims::new(company, test_support::now(), 3600)).unwrap()
 }
 
-/// Returns a company's token with the scope `monitor`.
+/// Returns a company's token with the `monitor` scope.
 pub(crate) fn monitoring_token_of(company: i64) -> String {
     token_with(company, SCOPE_MONITOR)
 }

@@ -1,4 +1,4 @@
-//! Tests a company's rate limit when a gateway distributes its calls over several cores.
+//! Tests a company's rate limit when a gateway distributes its calls across several cores.
 
 use std::io::Read as _;
 
@@ -33,7 +33,7 @@ fn cores_share_the_rate_limit() {
     // The limit refills during the test, by one request every three seconds.
     assert!((20..30).contains(&through), "{through}");
 
-    // The last remaining core gets the whole limit.
+    // The last remaining core receives the whole limit.
     second.signal(Signal::SIGTERM);
     second.wait_for_end();
     let mut companies = 8..;

@@ -231,9 +231,9 @@ fn gateway_returns_503_until_core_recovers() {
     assert!(recovered.iter().min().is_some_and(|fastest| *fastest < Duration::from_secs(5)), "{recovered:?}");
 }
 
-/// Adds columns and attributes, like a newer version before its programs start. Each table has its own transaction, because locks on several
-/// tables could deadlock with a statement that reads them. Rows of `change_entry` and `change_row` have all attributes, so a newer version
-/// does not change these types.
+/// Adds columns and attributes, as a newer version does before its programs start. Each table has its own transaction, because locks on several
+/// tables could deadlock with a statement that reads them. Rows of `change_entry` and `change_row` contain all attributes, so a newer version does
+/// not change these types.
 const NEWER_COLUMNS: &str = "
 do $$
 declare part record;
@@ -249,7 +249,7 @@ begin
         commit;
     end loop;
 end $$";
-/// Adds a table, an index and a migration of the newer version.
+/// Adds the newer version's table, index and migration.
 const NEWER_TABLE: &str = "
 create table newer (company_id bigint primary key, note text not null);
 create index newer_index on affiliates (company_id, newer);

@@ -1,4 +1,4 @@
-//! The owner sets the retention of changes. No process drops changes that another process must keep.
+//! Checks that only the owner sets the change retention, and that no process drops changes that a different process must keep.
 
 use nix::sys::signal::Signal;
 
@@ -22,7 +22,7 @@ fn startup_rejects_retention_exceeding_database_setting() {
     }
     let (status, _, log) = output(&mut programs.migrate(&["--change-retention", "3650"]));
     assert!(status.success(), "{log}");
-    // Without the setting, the current value stays.
+    // Without the setting, the current value stays in effect.
     assert!(output(&mut programs.migrate(&[])).0.success());
     assert_eq!(programs.number(DAYS), 3650);
     let longest = Service::start_as(&mut programs.core(&["--change-retention", "3650"]));

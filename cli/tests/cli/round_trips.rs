@@ -93,7 +93,7 @@ fn read(service: &Service, token: &str) -> Vec<Map<String, Value>> {
     records
 }
 
-/// A file of affiliates. CSV is plain if its cells are not escaped.
+/// An exported affiliate file. CSV is plain if its cells are not escaped.
 struct Export {
     path: PathBuf,
     is_plain_csv: bool,
@@ -163,7 +163,7 @@ async fn every_affiliate_export_format_reimports_unchanged() {
             let tally: Value = serde_json::from_str(&line).unwrap();
             ["created", "updated", "skipped", "bad"].map(|outcome| tally[outcome].as_u64().unwrap() as usize)
         };
-        // Import into other companies, and into the same company.
+        // Import into different companies, and into the same company.
         for options in [&[][..], &["--sync"]] {
             company += 1;
             assert_eq!(import(company, options), [count, 0, 0, 0], "{name}");

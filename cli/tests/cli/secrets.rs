@@ -15,7 +15,7 @@ fn variables(help: &str) -> BTreeSet<String> {
 }
 
 fn may_hold_a_secret(variable: &str) -> bool {
-    // These variables name the key file of a certificate.
+    // These variables name a certificate's key file.
     let is_file = variable.ends_with("_TLS_KEY");
     ["URL", "ENDPOINT", "SECRET", "TOKEN", "PASSWORD", "KEY"].iter().any(|word| variable.ends_with(word)) && !is_file
 }
@@ -69,8 +69,8 @@ const FAILURES: &[Failure] = &[
     (&["migrate"], &[("DATABASE_URL", "postgres://u:$@127.0.0.1:1/d")], "cannot connect to the database d"),
     (&["migrate"], &[("DATABASE_URL", "u:$@127.0.0.1")], "the database URL is not valid"),
     (&["core"], &[("COMPLIANCE_JWKS_URL", "http://u:$@127.0.0.1:1/keys?key=$"), DATABASE], "http://127.0.0.1:1/keys"),
-    (&["core"], &[("COMPLIANCE_JWKS_URL", "http://u:$@127.0.0.1:port/"), DATABASE], "is not of the form https://"),
-    (&["core"], &[("COMPLIANCE_JWKS_URL", "u:$@127.0.0.1"), DATABASE], "is not of the form https://"),
+    (&["core"], &[("COMPLIANCE_JWKS_URL", "http://u:$@127.0.0.1:port/"), DATABASE], "does not have the form https://"),
+    (&["core"], &[("COMPLIANCE_JWKS_URL", "u:$@127.0.0.1"), DATABASE], "does not have the form https://"),
     (
         &["gateway", "--jwks-url", "https://u:$@127.0.0.1:1"],
         &[("COMPLIANCE_CORE_URL", "http://c:1")],
@@ -83,7 +83,7 @@ const FAILURES: &[Failure] = &[
     (
         &["export", "urls", "--company", "7", "--core-url", "http://127.0.0.1:1"],
         &[("COMPLIANCE_TOKEN", "$\u{7f}")],
-        "the token has invalid characters",
+        "the token contains invalid characters",
     ),
     (&["export", "urls", "--company", "7", "--core-url", "ftp://u:$@127.0.0.1:1"], &[LONG], "the core's address"),
     (&["token", "--company", "7", "--jwt-secret", "$"], &[], "at least 32"),

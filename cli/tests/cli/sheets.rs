@@ -1,4 +1,4 @@
-//! Tests tables in `compliance import`. The crate `spreadsheets` tests all table formats.
+//! Tests tables in `compliance import`. The `spreadsheets` crate tests all table formats.
 
 use std::fs;
 
@@ -29,7 +29,7 @@ fn file_errors_suggest_a_working_flag() {
 
 /// Unreadable files have their own exit status and a one-line error.
 #[test]
-fn unreadable_files_exit_with_status_two() {
+fn unreadable_files_fail_with_status_two() {
     let data = migrated();
     let missing = data.path().join("missing.csv").to_str().unwrap().to_owned();
     for (path, reason) in [
@@ -46,7 +46,7 @@ fn unreadable_files_exit_with_status_two() {
     }
 }
 
-/// The report names the column of each error, and the log names ignored rows.
+/// The report names each error's column, and the log names ignored rows.
 #[test]
 fn report_names_cells_and_log_names_skipped_rows() {
     let data = migrated();
@@ -79,7 +79,7 @@ fn url_csv_accepts_spreadsheet_dates_and_headings() {
     let import =
         |path: &str| output(compliance(&data).args(["import", "urls", path, "--company", "7", "--core-url", &core]));
     let (status, _, log) = import(&ambiguous);
-    assert!(status.code() == Some(2) && log.contains("1/5/2026 2:30 PM on line 2 can be two dates"), "{log}");
+    assert!(status.code() == Some(2) && log.contains("1/5/2026 2:30 PM on line 2 is ambiguous"), "{log}");
     let (status, _, log) = import(&path);
     assert!(status.success(), "{log}");
     let (_, exported, _) = output(compliance(&data).args(["export", "urls", "--company", "7", "--core-url", &core]));

@@ -104,7 +104,7 @@ fn slow_statements_are_logged_once() {
     for (method, path, body, id, _) in requests {
         in_background(gateway.rest, method, path, body, id);
     }
-    // Each attempt of a read waits for at most a second.
+    // Each read attempt waits for at most a second.
     wait_until("the reads have waited for several seconds", || start.elapsed().as_secs() >= 3 && retries() >= 4);
     let held = start.elapsed();
     drop(lock);
@@ -113,7 +113,7 @@ fn slow_statements_are_logged_once() {
             |name: &&String| name.contains("duration_seconds_count") && name.contains(".AffiliateService");
         metrics.keys().filter(of_affiliates).count()
     };
-    wait_until("all requests have a response", || calls(metrics(core.admin)) == 3);
+    wait_until("all requests have received a response", || calls(metrics(core.admin)) == 3);
     let log = lines_of(core);
     let slow: Vec<&Value> = log.iter().filter(|line| line["target"] == "statement").collect();
     for (_, path, _, id, name) in requests {
@@ -129,7 +129,7 @@ fn slow_statements_are_logged_once() {
 }
 
 #[test]
-fn access_log_names_subject_and_peer() {
+fn access_log_contains_subject_and_peer() {
     let programs = Programs::new();
     let core = Service::start_as(programs.core(&[]).envs(INFO));
     let gateway = Service::start_as(programs.gateway_of(&[core.grpc], &[]).envs(INFO));
@@ -171,12 +171,12 @@ fn metrics_show_unhealthy_cores_and_retries() {
             .sum()
     };
     assert_eq!(retries(), 0);
-    // The gateway serves as soon as it knows one core, so wait for both.
+    // The gateway serves requests as soon as it knows one core, so wait for both cores.
     wait_until("the gateway knows both cores", || addresses.iter().all(|core| state(*core, "serving") == Some(1)));
     assert_eq!(addresses.map(|core| state(core, "not_serving")), [Some(0); 2]);
     let [first, _second] = cores;
     drop(first);
-    wait_until("the gateway knows that a core does not serve", || state(addresses[0], "not_serving") == Some(1));
+    wait_until("the gateway knows that a core is unhealthy", || state(addresses[0], "not_serving") == Some(1));
     assert_eq!((state(addresses[0], "serving"), state(addresses[1], "serving")), (Some(0), Some(1)));
     // A gateway without its only core reports that it is not ready.
     let alone = Service::start_as(&mut programs.gateway_of(&addresses[..1], &ADMIN));
@@ -185,7 +185,7 @@ fn metrics_show_unhealthy_cores_and_retries() {
         metrics(alone.admin).into_iter().filter(|(key, _)| key.starts_with(name)).map(|(_, n)| n).sum::<i64>()
     };
     assert!(seen("compliance_gateway_call_retries_total") > 0);
-    wait_until("the gateway knows that its only core does not serve", || {
+    wait_until("the gateway knows that its only core is unhealthy", || {
         metrics(alone.admin)
             [&format!("compliance_gateway_core_addresses{{core=\"http://{}/\",state=\"not_serving\"}}", addresses[0])]
             == 1

@@ -29,7 +29,7 @@ fn limited(command: &Command, descriptors: &str) -> Command {
     limited
 }
 
-/// Returns the response to a request without a body, or an empty string without a response.
+/// Returns the response to a request without a body, or an empty string if there is no response.
 fn response(address: SocketAddr, path: &str) -> String {
     let mut response = Vec::new();
     let mut send = || -> std::io::Result<()> {
@@ -73,8 +73,8 @@ fn silent_connections_do_not_block_other_clients() {
     thread::sleep(Duration::from_secs(1));
     let (used, passed) = (processor_time(&service) - before, started.elapsed());
     assert!(u128::from(used) < passed.as_millis() / 2, "{used} ms of {passed:?}");
-    // The service closes silent connections in time, even though their clients stay connected.
-    wait_until("the REST port serves again", || response(service.rest, "/api/urls").starts_with("HTTP/1.0 401 "));
+    // The service closes silent connections on time, even though their clients stay connected.
+    wait_until("the REST port responds again", || response(service.rest, "/api/urls").starts_with("HTTP/1.0 401 "));
     drop((grpc, rest));
     assert_eq!(service.get("/api/affiliates", &token)["data"], serde_json::json!([]));
     let warnings = service.logged().iter().filter(|line| line.contains("connections")).count();

@@ -54,7 +54,7 @@ async fn startup_waits_for_database_and_schema() {
     let core_url = format!("grpc://{address}");
     let not_serving = core_url.clone();
     tokio::task::spawn_blocking(move || {
-        wait_until("the core reports that it does not serve", || health(&not_serving).1.contains("NotServing"));
+        wait_until("the core reports that it is not serving", || health(&not_serving).1.contains("NotServing"));
     })
     .await
     .unwrap();
@@ -66,7 +66,7 @@ async fn startup_waits_for_database_and_schema() {
         assert!(status.success(), "{log}");
         let core = core.join().unwrap();
         assert_eq!(core.grpc, address);
-        wait_until("the core serves", || health(&core_url).0 == Some(0));
+        wait_until("the core is healthy", || health(&core_url).0 == Some(0));
         let logged = core.logged().join("\n");
         assert!(logged.contains("not ready: waiting") && logged.contains("later"), "{logged}");
         core.signal(Signal::SIGTERM);

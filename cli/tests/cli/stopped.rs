@@ -18,7 +18,7 @@ use crate::{
     files::Folder,
 };
 
-/// Waits until a thread of a process blocks in a kernel function, such as `pipe_write`.
+/// Waits until one of a process's threads blocks in a kernel function, such as `pipe_write`.
 fn wait_until_blocked(child: &Child, function: &str) {
     let tasks = format!("/proc/{}/task", child.id());
     wait_until("the program waits for the pipe", || {
@@ -51,7 +51,7 @@ fn signals_stop_imports_blocked_on_pipe() {
     let (status, _, errors) = output(&mut folder.import(&["pipe"]));
     assert!(status.code() == Some(2) && errors.contains("pipe is not a regular file"), "{errors}");
 
-    // The report of these rows exceeds the buffer of a pipe.
+    // The report of these rows exceeds a pipe's buffer.
     let rows = "1,A,no address\n".repeat(10_000);
     fs::write(&folder.file, format!("client_affiliate_id,affiliate_name,email_one\n{rows}")).unwrap();
     let import = || {

@@ -26,7 +26,7 @@ fn token_command_prints_only_the_token() {
 }
 
 #[test]
-fn given_secret_is_not_stored() {
+fn supplied_secret_is_not_stored() {
     let data = DataDir::new();
     let secret = "0123456789abcdef0123456789abcdef";
     let (status, ..) = output(compliance(&data).args(["token", "--company", "7"]).env("COMPLIANCE_JWT_SECRET", secret));

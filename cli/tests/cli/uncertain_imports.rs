@@ -45,7 +45,7 @@ async fn retried_import_batch_reports_no_false_duplicates() {
         for (batch, choice, expected) in
             [(1, "fail", [2, 0, 0, 1]), (2, "skip", [2, 0, 1, 0]), (3, "update", [2, 1, 0, 0])]
         {
-            // The third affiliate exists with other values.
+            // The third affiliate exists with different values.
             let rows = format!("B-{batch},Ann {batch},us,2026-05-01\nC-{batch},Ben {batch},,\nA-0,Zed,FR,\n");
             proxy.lose_answer_to("insert into affiliates");
             assert_eq!(import(&format!("{header}{rows}"), choice), expected, "{choice}");

@@ -17,7 +17,7 @@ use crate::{
 
 const COMPANY: i64 = 7;
 const WRITERS: usize = 4;
-/// Changes that a watch receives before each kill of the service.
+/// Number of changes that a watch receives before the test kills the service each time.
 const ENOUGH: usize = 150;
 
 /// A stream of server-sent events.
@@ -39,7 +39,7 @@ impl Events {
         events
     }
 
-    /// Returns the next complete line; `None` once the connection has ended.
+    /// Returns the next complete line, or `None` once the connection has ended.
     fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         let read = self.0.read_line(&mut line);

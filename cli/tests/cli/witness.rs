@@ -44,7 +44,7 @@ pub(crate) async fn until_quiet(connection: &mut PgConnection) {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    panic!("the service's statements do not end");
+    panic!("the service's statements did not end");
 }
 
 /// Returns the keys and values that the triggers record for a write.

@@ -1,18 +1,18 @@
-"""Sends a crawler's findings to the service over gRPC. Each line of the file is a `UrlObservation` in JSON.
+"""Sends a crawler's findings to the service over gRPC. Each line of the file contains a `UrlObservation` in JSON.
 
     pip install ./client/grpc-python
     GRPC=127.0.0.1:50051 TOKEN=… python client/grpc-python/examples/crawler.py findings.ndjson
 
-GRPC is host:port, or https://host:port for TLS. GRPC_CA is a PEM file with the CA certificates to trust instead of the library's. For mutual
+GRPC is host:port, or https://host:port for TLS. GRPC_CA is a PEM file with the CA certificates to trust instead of gRPC's. For mutual
 TLS, GRPC_CERT and GRPC_KEY are PEM files with a client certificate and its key.
 
-Example of a line: {"url": "https://example.org/offer", "last_seen": "2026-01-31T12:00:00Z", "infractions": [{"infraction_type":
-"Health Claim", "infraction_name": "weight loss"}]}. The token needs the scope `monitor`. You can send the same file again at any time.
+Example line: {"url": "https://example.org/offer", "last_seen": "2026-01-31T12:00:00Z", "infractions": [{"infraction_type":
+"Health Claim", "infraction_name": "weight loss"}]}. The token needs the scope `monitor`. Sending a file again is safe.
 
 Exit status: 0 if the service saved everything, 1 if it rejected some findings (the program prints each with the reason), 2 if the crawler could
 not continue.
 
-Needs Python 3.11 or newer.
+Requires Python 3.11 or newer.
 """
 
 import os
@@ -43,7 +43,7 @@ def main():
         return 2
     path, token = sys.argv[1], os.environ.get("TOKEN")
     if not token:
-        print("crawler: set TOKEN to a token for the service, with the scope `monitor`", file=sys.stderr)
+        print("crawler: set TOKEN to a service token with the scope `monitor`", file=sys.stderr)
         return 2
     try:
         findings = read_findings(path)

@@ -9,7 +9,7 @@ GRPC, TOKEN = os.environ["GRPC"], os.environ["TOKEN"]
 
 
 class Proxy:
-    """Forwards connections to the service, and closes the first two after a number of bytes."""
+    """Forwards connections to the service, and closes the first two after a set number of bytes."""
 
     def __init__(self, of_requests=None, of_responses=None):
         self.limits = (of_requests, of_responses)

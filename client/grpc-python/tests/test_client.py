@@ -1,4 +1,4 @@
-"""Tests the client against a running service, also over broken connections. The token needs the scope `monitor`.
+"""Tests the client against a running service, including over broken connections. The token needs the scope `monitor`.
 
     GRPC=127.0.0.1:50051 TOKEN=… TOKEN_WITHOUT_SCOPE=… python -m unittest discover client/grpc-python/tests
 """
@@ -63,7 +63,7 @@ class TestClient(unittest.TestCase):
         vocabularies = self.client.call(vocabularies_pb2.ListVocabulariesRequest()).vocabularies
         self.assertIn(url.incident_status, [entry.name for names in vocabularies for entry in names.entries])
 
-    def test_errors_carry_reasons_and_violations(self):
+    def test_errors_include_reasons_and_violations(self):
         refused = self.refused(urls_pb2.GetComplianceUrlRequest(id=2**53 - 1))
         self.assertEqual((refused.code, refused.reason), (grpc.StatusCode.NOT_FOUND, "URL_NOT_FOUND"))
         refused = self.refused(urls_pb2.ListComplianceUrlsRequest(per_page=1000, discovery_after="yesterday"))
@@ -177,7 +177,7 @@ class TestClient(unittest.TestCase):
         self.assertEqual([url for url in urls if url.startswith(self.prefix)], [f"{self.prefix}/{number}" for number in range(RECORDS)])
         self.assertEqual(proxy.connections, 3)
 
-        # Resumes from a checkpoint, as after a restart of the program.
+        # Resumes from a checkpoint, as after a program restart.
         checkpoint = messages[len(messages) // 2].last_url_id
         rest = [one.url for one in self.client.records(exports_pb2.ExportUrlsRequest(after_url_id=checkpoint))]
         self.assertEqual(rest, urls[-len(rest) :])

@@ -53,7 +53,7 @@ class TestCrawler(unittest.TestCase):
             self.assertIn(message, result.stderr)
 
     @unittest.skipUnless("SECURE_GRPC" in os.environ, "SECURE_GRPC is not set")
-    def test_mutual_tls_requires_authority_and_certificate(self):
+    def test_mutual_tls_requires_ca_and_client_certificates(self):
         folder = Path(os.environ["CERTIFICATES"])
         trust = {"GRPC": os.environ["SECURE_GRPC"], "TOKEN": os.environ["SECURE_TOKEN"], "GRPC_CA": str(folder / "authority.pem")}
         identity = {"GRPC_CERT": str(folder / "gateway.pem"), "GRPC_KEY": str(folder / "gateway-key.pem")}

@@ -1,4 +1,4 @@
-"""Prints how many affiliates, URLs and cases a company has, by status.
+"""Counts a company's affiliates, URLs and cases by status.
 
     pip install ./client/python
     BASE=http://127.0.0.1:8080 TOKEN=… python client/python/examples/overview.py
@@ -38,7 +38,7 @@ def main() -> int:
     arguments = parser.parse_args()
     base, token = os.environ.get("BASE", "http://127.0.0.1:8080"), os.environ.get("TOKEN")
     if not token:
-        print("overview: set TOKEN to a token for the service", file=sys.stderr)
+        print("overview: set TOKEN to a service token", file=sys.stderr)
         return 2
     try:
         with Client(base, token) as client:

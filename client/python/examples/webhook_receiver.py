@@ -15,7 +15,7 @@ from typing import Any
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 SECRETS = [Webhook(secret) for secret in os.environ["SECRETS"].split(",")]
-# Maximum body size, in bytes. Enough for a message of 100 changes, unless they have long transcripts.
+# Maximum body size, in bytes. Enough for a message with 100 changes, unless they contain long transcripts.
 MAX_BODY = 16 << 20
 
 
@@ -30,12 +30,12 @@ class Receiver(BaseHTTPRequestHandler):
             return
         if message["type"] == "changes":
             self.process(message["data"])
-        # Respond after the processing: without a 2xx status, the service sends the message again.
+        # Respond only after processing: the service resends a message until it receives a 2xx response.
         self.send_response(204)
         self.end_headers()
 
     def verified(self, body: bytes) -> Any:
-        """Returns the message if one of the secrets signed it within the last five minutes. Otherwise returns None."""
+        """Returns the message if it was signed with one of the secrets within the last five minutes. Otherwise returns None."""
         for secret in SECRETS:
             try:
                 return secret.verify(body.decode(), dict(self.headers))
@@ -49,7 +49,7 @@ class Receiver(BaseHTTPRequestHandler):
         In your own receiver, store the position in the same transaction as the changes.
         """
         if "restored" in data:
-            print(f"a restore has lost the changes from {data['restored']} on: read all records again", flush=True)
+            print(f"a restore lost the changes from {data['restored']} on: read all records again", flush=True)
         elif data["after"] > Receiver.position > 0:
             print(f"the changes up to {data['after']} are missing: read all records again", flush=True)
         for change in data["changes"]:

@@ -1,4 +1,4 @@
-"""A proxy for the service that fails like a network or a busy service."""
+"""A proxy for the service that simulates network failures and a busy service."""
 
 import itertools
 import json
@@ -14,7 +14,7 @@ BASE, TOKEN = os.environ["BASE"], os.environ["TOKEN"]
 
 
 class FailingProxy(BaseHTTPRequestHandler):
-    """Forwards requests to the service, and fails the first ones as `failures` says."""
+    """Forwards requests to the service, and fails the first ones as specified in `failures`."""
 
     failures: list[Any] = []
     seen: list[tuple[str, Any]] = []
@@ -77,7 +77,7 @@ class FailingProxy(BaseHTTPRequestHandler):
 
 class Proxy(ThreadingHTTPServer):
     def handle_error(self, *_: object) -> None:
-        """Ignores the errors of clients that disconnect."""
+        """Ignores errors from disconnected clients."""
 
 
 def start_proxy(test: unittest.TestCase, failures: list[Any] | None = None) -> str:

@@ -37,13 +37,15 @@ class ClientTest(unittest.TestCase):
     def test_affiliate_is_created_updated_and_listed(self) -> None:
         created = self.client.create_affiliate(self.affiliate(status="active", country="us", start_date="01/31/2026"))
         self.client.update_affiliate({"id": created, "status": "probation", "start_date": None})
+        with self.assertRaisesRegex(TypeError, "one dict that contains the ID"):
+            self.client.update_affiliate(created, {"city": "Bern"})  # type: ignore[arg-type]
         read = self.client.affiliate(created)
         self.assertEqual((read["distributor_name"], read["country"], read["start_date"]), (self.name, NUMERIC["US"], None))
         self.assertEqual((read["distributor_status"], ALPHA2[840]), ("probation", "US"))
         self.assertIn(read, list(self.client.affiliates()))
         self.assertEqual(list(self.client.affiliates(q=self.name, status="probation", country="us")), [read])
 
-    def test_errors_carry_code_or_violations(self) -> None:
+    def test_errors_include_code_or_violations(self) -> None:
         self.client.create_affiliate(self.affiliate())
         taken = self.refusal(self.client.create_affiliate, self.affiliate())
         self.assertEqual((taken.status, taken.code), (409, "1023"))
@@ -150,7 +152,7 @@ class ClientTest(unittest.TestCase):
 
     def test_invalid_addresses_are_rejected(self) -> None:
         for base in ("localhost:8080", "/api", "", "ftp://localhost", "http://", f"{BASE}/api?x=1", f"{BASE}/#a"):
-            with self.assertRaisesRegex(ValueError, "is not the address of a service, such as https://"):
+            with self.assertRaisesRegex(ValueError, "is not a valid service URL, such as https://"):
                 Client(base, TOKEN)
 
     def test_retry_after_accepts_seconds_or_date(self) -> None:
@@ -214,7 +216,7 @@ class ClientTest(unittest.TestCase):
         with Client(start_proxy(self, ["lost before"] * 2), TOKEN, tries=2) as client, self.assertRaises(Unavailable):
             client.case(1)
 
-    def test_silent_service_is_retried(self) -> None:
+    def test_unresponsive_service_is_retried(self) -> None:
         id = next(self.client.cases())["case_id"]
         with Client(start_proxy(self, ["silent"]), TOKEN, read_timeout=5) as client:
             self.assertEqual(client.case(id)["case_id"], id)

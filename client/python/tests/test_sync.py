@@ -1,4 +1,4 @@
-"""Tests the job against a running service, also through a failing proxy.
+"""Tests the job against a running service, directly and through a failing proxy.
 
     BASE=http://127.0.0.1:8080 TOKEN=… python -m unittest discover client/python/tests
 """
@@ -57,7 +57,7 @@ class SyncTest(unittest.TestCase):
         return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
     def stopped(self, *options: str) -> str:
-        """Runs the job, and returns the reason why it stopped."""
+        """Runs the job, and returns why it stopped."""
         done = self.command(*options)
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         self.assertNotIn("Traceback", done.stderr)
@@ -76,7 +76,7 @@ class Reports(SyncTest):
         self.write([self.row(0, city="Bern"), self.row(1)])
         self.assertEqual(self.command().stdout, "0 created, 1 changed, 1 unchanged, 0 refused\neverything is up to date\n")
 
-    def test_refused_rows_are_printed_with_location(self) -> None:
+    def test_refused_rows_are_printed_with_their_location(self) -> None:
         self.service.create_affiliate({"client_affiliate_id": f"{self.prefix}-x", "affiliate_name": f"{self.prefix} 3"})
         bad = [self.row(1, country="ZZ", email_one="nobody"), self.row(2, zip="#N/A"), self.row(3), self.row(4), self.row(4)]
         self.write([self.row(0), *bad])
@@ -163,7 +163,7 @@ class Stopped(SyncTest):
         for options in (["--absent-status", "gone"], ["--absent-status", "terminated", "--max-absent", "-1"]):
             reason = self.stopped(*options)
             self.assertRegex(reason, "^422: ")
-            self.assertNotIn("run it again", reason)
+            self.assertNotIn("run the job again", reason)
         self.assertEqual(self.stored(), {})
 
     def test_invalid_tokens_are_never_printed(self) -> None:
@@ -190,8 +190,8 @@ class Stopped(SyncTest):
             contextlib.redirect_stderr(io.StringIO()) as said,
         ):
             self.assertEqual(sync.main(), 2)
-        self.assertEqual(said.getvalue(), "no complete response from http://127.0.0.1:1: Connection refused: run it again to continue\n")
-        self.assertIn("is not the address of a service", self.stopped("--base-url", "127.0.0.1:1"))
+        self.assertEqual(said.getvalue(), "no complete response from http://127.0.0.1:1: Connection refused: run the job again to continue\n")
+        self.assertIn("is not a valid service URL", self.stopped("--base-url", "127.0.0.1:1"))
 
     def test_rerun_is_suggested_only_for_temporary_errors(self) -> None:
         def unavailable(cause: Exception) -> Unavailable:
@@ -199,7 +199,7 @@ class Stopped(SyncTest):
             error.__cause__ = cause
             return error
 
-        again = ": run it again to continue"
+        again = ": run the job again to continue"
         for error, expected in (
             (unavailable(requests.ConnectionError()), again),
             (unavailable(requests.Timeout()), again),
@@ -215,7 +215,7 @@ class Stopped(SyncTest):
 class Absent(SyncTest):
     def setUp(self) -> None:
         super().setUp()
-        # The affiliates of other tests must keep their status, so the file lists all of them, with unique identifiers.
+        # The file also lists all affiliates of other tests, with unique identifiers, to preserve their status.
         others = list(self.service.affiliates())
         self.service.update_affiliates([{"id": one["id"], "client_affiliate_id": f"other-{one['id']}"} for one in others])
         self.others = [self.row(0, client_affiliate_id=f"other-{one['id']}", affiliate_name=str(one["distributor_name"])) for one in others]

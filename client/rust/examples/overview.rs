@@ -1,4 +1,4 @@
-//! Prints how many affiliates, URLs and cases a company has, by status. The token needs the scope `monitor`.
+//! Counts a company's affiliates, URLs and cases by status. The token needs the `monitor` scope.
 //!
 //! `GRPC=http://127.0.0.1:50051 TOKEN=… cargo run -p compliance-client --example overview`
 //!

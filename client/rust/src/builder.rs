@@ -1,4 +1,4 @@
-//! The settings of a client, and its endpoint.
+//! Builds clients from their settings.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tonic::{
 use crate::{Client, Error, Retries, TokenSource, token::Tokens};
 
 /// Keepalive detects dead connections. The interval and the timeout add up to less than the default deadline, which leaves time to
-/// retry a call on another connection.
+/// retry a call on a new connection.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -27,7 +27,7 @@ pub struct Builder {
 }
 
 impl Client {
-    /// Returns a builder for a client of this endpoint, such as `http://127.0.0.1:50051`.
+    /// Returns a client builder for this endpoint, such as `http://127.0.0.1:50051`.
     ///
     /// The builder needs a [token](Builder::token) or a [token source](Builder::token_source).
     pub fn builder(endpoint: impl Into<String>) -> Builder {
@@ -44,7 +44,7 @@ impl Client {
 }
 
 impl Builder {
-    /// Sets the token to send with every call. Leave out the `Bearer` prefix.
+    /// Sets the token to send with every call. Omit the `Bearer` prefix.
     #[must_use]
     pub fn token(self, token: impl Into<String>) -> Self {
         let token = token.into();
@@ -115,7 +115,7 @@ impl Builder {
     /// Returns [`Error::Settings`] if
     ///
     /// - the token is missing,
-    /// - the endpoint is not an `http` or `https` URL, or has a path,
+    /// - the endpoint is not an `http` or `https` URL, or contains a path,
     /// - a certificate or its key is invalid, or
     /// - the endpoint uses `https`, but the `tls` feature of this crate is disabled.
     pub fn build(mut self) -> Result<Client, Error> {
@@ -127,7 +127,7 @@ impl Builder {
         self.over(channel)
     }
 
-    /// Builds the client over your own channel, for example with several endpoints.
+    /// Builds the client over your own channel, for example one with several endpoints.
     ///
     /// The channel determines the endpoint, the certificates and the connect timeout.
     ///
@@ -136,7 +136,8 @@ impl Builder {
     /// Returns [`Error::Settings`] if the token is missing.
     pub fn over(self, channel: Channel) -> Result<Client, Error> {
         let Self { tokens, deadline, message_limit, retries, .. } = self;
-        let tokens = tokens.ok_or_else(|| Error::Settings("a client needs a token".to_owned()))?;
+        let tokens =
+            tokens.ok_or_else(|| Error::Settings("missing token: call `token` or `token_source`".to_owned()))?;
         Ok(Client { channel, tokens, deadline, message_limit, retries })
     }
 }
@@ -161,14 +162,14 @@ fn settings(message: String) -> Error {
     Error::Settings(message)
 }
 
-/// Returns the endpoint of an address, or an error if every call to it would fail.
+/// Returns the endpoint at this address, or an error if every call would fail.
 fn endpoint(address: &str, tls: TlsSettings) -> Result<Endpoint, Error> {
     let address = address.trim();
     let uri: Uri =
         address.parse().map_err(|error| settings(format!("the endpoint {address:?} is not a URL: {error}")))?;
     if uri.path_and_query().is_some_and(|path| path != "/") {
         return Err(settings(format!(
-            "the endpoint {address:?} has a path: gRPC needs only the scheme, host and port"
+            "the endpoint {address:?} contains a path: specify only the scheme, host and port"
         )));
     }
     match uri.scheme_str() {
@@ -235,7 +236,7 @@ mod tests {
         assert!(refused("no url", TlsSettings::default()).contains("is not a URL"));
         assert!(endpoint(" http://127.0.0.1:50051/\n", TlsSettings::default()).is_ok());
         for address in ["http://localhost/api", "https://localhost/?x", "/run/core.sock"] {
-            assert!(refused(address, TlsSettings::default()).contains("has a path"));
+            assert!(refused(address, TlsSettings::default()).contains("contains a path"));
         }
     }
 

@@ -1,4 +1,4 @@
-//! The client: calls and lists, each with a token, a deadline and retries.
+//! Calls operations and reads lists, with tokens, deadlines and retries.
 
 use std::time::Duration;
 
@@ -207,7 +207,7 @@ impl Tries {
         Ok(request)
     }
 
-    /// Gets another token or waits, after an error. Returns the error if the call cannot be retried.
+    /// Requests a new token or waits, after an error. Returns the error if the call cannot be retried.
     async fn recover(&mut self, client: &Client, error: Error, deadline: Option<Instant>) -> Result<(), Error> {
         if matches!(error, Error::Unauthenticated { .. }) && !self.is_renewed {
             self.is_renewed = true;

@@ -1,4 +1,4 @@
-//! Why a call failed.
+//! Errors that calls return.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -13,7 +13,7 @@ const DOMAIN: &str = "compliance.v1";
 /// Any error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A violation of a rule by one field of a request.
+/// A rule violated by a request field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// Path of the field: `affiliate_name`, `affiliates.3.email_one`.
@@ -29,7 +29,7 @@ pub enum Error {
     /// Fields of the request are invalid. Nothing was saved.
     #[error("{message}")]
     Invalid {
-        /// The first violation, and the number of further violations.
+        /// The first violation, and the number of other violations.
         message: String,
         /// The violations. The service truncates very long lists.
         violations: Vec<Violation>,
@@ -74,7 +74,7 @@ pub enum Error {
         /// The error, as a sentence.
         message: String,
     },
-    /// The service no longer has the changes after this position, or the changes that an earlier state needs.
+    /// The service no longer keeps the changes after this position, or those needed for an earlier state.
     #[error("{message}")]
     PositionGone {
         /// Whether the changes expired or were lost in a restore.

@@ -1,4 +1,4 @@
-//! Requests and their operations.
+//! Maps request types to operations.
 
 use crate::v1::{
     Affiliate, ComplianceCase, ComplianceUrl, ExportCasesRequest, ExportCasesResponse, ExportUrlsRequest,
@@ -37,7 +37,7 @@ pub trait List: Request {
 impl List for ListAffiliatesRequest {
     type Record = Affiliate;
 
-    // The operation always starts with the first affiliate. `records` skips received affiliates.
+    // The operation always starts at the first affiliate. `records` skips received affiliates.
     fn resume_after(&mut self, _: i64) {}
 
     fn records(message: ListAffiliatesResponse, last: &mut i64) -> Vec<Affiliate> {

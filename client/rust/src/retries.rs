@@ -1,4 +1,4 @@
-//! How often and when the client retries a call.
+//! Decides how often and when the client retries a call.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use crate::Error;
 pub struct Retries {
     /// Maximum number of tries, including the first; four by default. For a list, each message resets the count.
     pub tries: u32,
-    /// The wait before the second try; 100 ms by default. The wait doubles with each further try and has random jitter. The client
-    /// adds it to the wait that the service asks for.
+    /// The wait before the second try; 100 ms by default. The wait doubles with each subsequent try, with random jitter. The client
+    /// adds the wait that the service asks for.
     pub first_wait: Duration,
     /// Maximum wait before jitter; five seconds by default.
     pub longest_wait: Duration,
@@ -26,7 +26,7 @@ impl Default for Retries {
 }
 
 impl Retries {
-    /// Tries every call once.
+    /// Disables retries.
     pub fn none() -> Self {
         Self { tries: 1, ..Self::default() }
     }

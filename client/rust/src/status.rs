@@ -32,7 +32,7 @@ pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
     text
 }
 
-/// Returns the reason for a status without one, such as a proxy's.
+/// Returns the reason for a status that specifies none, such as a proxy's.
 fn reason_of_code(code: Code) -> Reason {
     match code {
         Code::Unauthenticated => Reason::TokenInvalid,
@@ -49,7 +49,7 @@ impl From<Status> for Error {
             if causes(source).any(<dyn StdError>::is::<TimeoutExpired>) {
                 return Self::DeadlineExceeded;
             }
-            let message = format!("the service cannot be reached: {}", chain(source));
+            let message = format!("cannot reach the service: {}", chain(source));
             return Self::Unavailable { reason: Reason::CoreUnavailable, message, retry_after: Some(RETRY_AFTER) };
         }
         let message = status.message().to_owned();

@@ -1,4 +1,4 @@
-//! Tokens and their sources.
+//! Requests tokens from their source, and shares them between calls.
 
 use std::{fmt, future::Future, sync::Arc};
 
@@ -10,7 +10,7 @@ use crate::{BoxError, Error};
 
 /// A source of tokens.
 ///
-/// Closures and functions that return a token in a future implement this trait.
+/// Implemented for functions and closures that return a future of a token.
 pub trait TokenSource: Send + Sync + 'static {
     /// Returns a token, without the `Bearer` prefix.
     ///
@@ -31,7 +31,7 @@ where
 /// The value of the `authorization` header. `Debug` hides the token.
 pub(crate) type Authorization = MetadataValue<Ascii>;
 
-/// The current token of a client and its clones.
+/// The current token, which a client shares with its clones.
 #[derive(Clone)]
 pub(crate) struct Tokens {
     source: Arc<dyn TokenSource>,
@@ -49,7 +49,7 @@ impl Tokens {
         Self { source: Arc::new(source), current: Arc::default() }
     }
 
-    /// Returns a token other than the rejected one. Concurrent calls wait for the same token.
+    /// Returns a token that differs from the rejected one. Concurrent calls wait for the same token.
     pub(crate) async fn other_than(&self, rejected: Option<&Authorization>) -> Result<Authorization, Error> {
         let mut current = self.current.lock().await;
         if let Some(token) = current.as_ref().filter(|token| Some(*token) != rejected) {

@@ -1,5 +1,5 @@
 /**
- * Prints how many affiliates a company has, by status. With a file, first creates the affiliates in this JSON list:
+ * Counts a company's affiliates by status. If you pass a JSON file, first creates the affiliates in its list:
  *
  *     BASE=http://127.0.0.1:8080 TOKEN=… npm start -- affiliates.json
  *
@@ -14,7 +14,7 @@ import { type AffiliateCreate, Client, Invalid } from "affiliate-compliance";
 async function main(): Promise<number> {
   const { BASE = "http://127.0.0.1:8080", TOKEN } = process.env;
   if (!TOKEN) {
-    console.error("set TOKEN to a token for the service");
+    console.error("set TOKEN to a service token");
     return 2;
   }
   const client = new Client(BASE, TOKEN);

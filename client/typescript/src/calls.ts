@@ -1,4 +1,4 @@
-/** The parts that operations share: reads, writes, pages and batch results. */
+/** Implements what operations share: reads, writes, pages and batch results. */
 
 import { type Answer, Transport } from "./transport.js";
 
@@ -10,17 +10,17 @@ export interface Result {
   code: string;
   /** The outcome, as a sentence. */
   message: string;
-  /** The ID of the affiliate, URL or incident, if the result has one. */
+  /** The ID of the affiliate, URL or incident, if the result contains one. */
   id: number | undefined;
 }
 
-/** The condition of a change. */
+/** A condition for a change. */
 export interface Condition {
-  /** The etag of the record when you read it. If the record has changed since, the call throws `Changed` and saves nothing. */
+  /** The record's etag when you read it. If the record has changed since, the call throws `Changed` and saves nothing. */
   ifMatch?: string;
 }
 
-/** The time of a read. */
+/** The time at which to read a record. */
 export interface Past {
   /** Reads the record as it was at the end of this second: `YYYY-MM-DD HH:MM:SS`, UTC. */
   asOf?: string;
@@ -48,12 +48,12 @@ export class Calls {
     this.transport = transport;
   }
 
-  /** Returns the data of a read. */
+  /** Reads a path, and returns its data. */
   protected async get<Data>(path: string, query?: Record<string, unknown>): Promise<Data> {
     return ((await this.transport.call({ method: "GET", path, query })).json as Found<Data>).data;
   }
 
-  /** Returns the data of any other operation. */
+  /** Calls any other operation, and returns its data. */
   protected async send<Data>(method: string, path: string, body?: unknown, condition?: Condition): Promise<Data> {
     return ((await this.write(method, path, body, condition)).json as Found<Data>).data;
   }
@@ -81,7 +81,7 @@ export class Calls {
     }
   }
 
-  /** Returns one result per item. Without items, sends no request. */
+  /** Returns one result per item. Sends no request if there are no items. */
   protected async batch(method: string, path: string, body: unknown, count: number): Promise<Result[]> {
     const items = count === 0 ? [] : ((await this.write(method, path, body)).json as Item[]);
     return items.map(({ code, detail }) => {

@@ -1,4 +1,4 @@
-/** Operations on URLs and cases. Changes need the scope `cases`, except new URLs. */
+/** Operations on URLs and cases. All changes except adding URLs need the `cases` scope. */
 
 import { Calls, type Condition, type Paging, type Past, type Result } from "./calls.js";
 import type {
@@ -63,7 +63,7 @@ export class CaseWork extends Calls {
     return this.batch("POST", "/api/urls", { urls: items }, items.length);
   }
 
-  /** Saves a review: changes the fields in `review`. `infractions` replaces all infractions of the URL. Returns the URL's new etag. */
+  /** Saves a review: changes the fields in `review`. `infractions` replaces all of the URL's infractions. Returns the URL's new etag. */
   async reviewUrl(id: number, review: UrlReview, condition?: Condition): Promise<string> {
     return (await this.write("PATCH", `/api/urls/${id}`, review, condition)).etag;
   }
@@ -103,12 +103,12 @@ export class CaseWork extends Calls {
     return this.#move("POST", id, "/resolve", fields, condition);
   }
 
-  /** Sets the status Closed, or another final status. Returns the case's etag. */
+  /** Sets the status Closed, or a different final status. Returns the case's etag. */
   closeCase(id: number, fields: CaseClose = {}, condition?: Condition): Promise<string> {
     return this.#move("POST", id, "/close", fields, condition);
   }
 
-  /** Sets the status Open, or another status that is not final. Returns the case's etag. */
+  /** Sets the status Open, or a different status that is not final. Returns the case's etag. */
   reopenCase(id: number, fields: CaseReopen = {}, condition?: Condition): Promise<string> {
     return this.#move("POST", id, "/reopen", fields, condition);
   }
@@ -118,7 +118,7 @@ export class CaseWork extends Calls {
     return this.batch("POST", `/api/cases/${id}/incidents`, { incidents }, incidents.length);
   }
 
-  /** Returns one result per incident. An incident that the case lacks counts as detached. */
+  /** Returns one result per incident. Incidents that were not attached count as detached. */
   detachIncidents(id: number, incidents: readonly IncidentKey[]): Promise<Result[]> {
     return this.batch("POST", `/api/cases/${id}/incidents:detach`, { incidents }, incidents.length);
   }

@@ -1,4 +1,4 @@
-/** The client, with all operations of the interface. */
+/** Implements the client, with every operation of the interface. */
 
 import { type Condition, type Past, type Result } from "./calls.js";
 import { type AffiliateFilters, CaseWork } from "./case_work.js";
@@ -21,18 +21,18 @@ import { events, records } from "./stream.js";
 import { type Options, type Token, Transport } from "./transport.js";
 import { Webhooks } from "./webhooks.js";
 
-/** Options of a sync. */
+/** Options for a sync. */
 export interface SyncOptions {
   /** Returns the affiliates that are missing from the list. */
   reportAbsent?: boolean;
   /** The status for affiliates that are missing from the list. */
   absentStatus?: string | null;
   /**
-   * Maximum number of affiliates that get `absentStatus`; by default a tenth of the affiliates with another status, and at least 10. If more
-   * would get it, nothing changes, and the call throws `Refused` (409).
+   * Maximum number of affiliates that receive `absentStatus`; by default a tenth of the affiliates with a different status, and at least 10. If
+   * more would receive the status, nothing changes, and the call throws `Refused` (409).
    */
   maxAbsent?: number | null;
-  /** Saves nothing. */
+  /** Validates the list without saving anything. */
   validateOnly?: boolean;
 }
 
@@ -42,13 +42,13 @@ export type AuditFilters = Omit<NonNullable<paths["/api/audit"]["get"]["paramete
  * A client for the service at `base`, such as `http://127.0.0.1:8080`, with or without `/api`, and for the token's company.
  *
  * If the service does not respond, or responds with 429 or 503, the client makes up to `tries` attempts. It obeys `Retry-After`. All
- * operations are safe to repeat: if the response to a create was lost, the next attempt reports a duplicate.
+ * operations are safe to retry: if the response to a create was lost, the next attempt reports a duplicate.
  *
- * Throws `Invalid` for violations (422), `Changed` if the record has another etag (412), `Refused` for every other error of the
- * service, and `Unavailable` without a response. Throws `TypeError` for an invalid address or token.
+ * Throws `Invalid` for violations (422), `Changed` if the record has a different etag (412), `Refused` for every other service error,
+ * and `Unavailable` if there is no response. Throws `TypeError` for an invalid address or token.
  */
 export class Client extends CaseWork {
-  /** Webhooks, which receive the company's changes. */
+  /** Manages webhooks, which receive the company's changes. */
   readonly webhooks: Webhooks;
 
   constructor(base: string, token: Token, options: Partial<Options> = {}) {
@@ -58,7 +58,7 @@ export class Client extends CaseWork {
 
   /**
    * Calls any operation, such as `call("GET", "/cases/1")`, and returns the response's JSON. The path can begin with `/api`. Sends a
-   * `Uint8Array` as a file: CSV, or a workbook.
+   * `Uint8Array` as a CSV file or a workbook.
    */
   async call(method: string, path: string, { query, body }: { query?: Record<string, unknown>; body?: unknown } = {}): Promise<unknown> {
     return (await this.transport.call({ method, path, query, body })).json;
@@ -149,19 +149,19 @@ export class Client extends CaseWork {
   }
 
   /**
-   * Erases an affiliate with its URLs, cases and personal data, and returns how many other records were erased. The token needs the scope
+   * Erases an affiliate with its URLs, cases and personal data, and returns how many other records the service erased. The token needs the scope
    * `erase`. If the first response was lost, the next attempt throws `Refused` (404).
    */
   eraseAffiliate(id: number, condition?: Condition): Promise<Erased> {
     return this.send("DELETE", `/api/affiliates/${id}`, undefined, condition);
   }
 
-  /** Returns the numbers of open, overdue and new records. */
+  /** Returns the counts of open, overdue and new records. */
   overview(): Promise<Overview> {
     return this.get("/api/overview");
   }
 
-  /** Returns the allowed names of fields, with their IDs for filters. */
+  /** Returns the allowed names for fields, with their IDs for filters. */
   vocabularies(): Promise<VocabularyNames[]> {
     return this.get("/api/vocabularies");
   }
@@ -179,7 +179,7 @@ export class Client extends CaseWork {
     }
   }
 
-  /** Yields who changed what, newest first, as far back as the service keeps changes. The token needs the scope `audit`. */
+  /** Yields who changed what, newest first, as far back as the service keeps changes. The token needs the `audit` scope. */
   async *audit(filters: AuditFilters = {}): AsyncGenerator<Change, void, undefined> {
     for (let before: number | null | undefined; before !== null; ) {
       const page: AuditPage = await this.get("/api/audit", { ...filters, before, limit: 1000 });

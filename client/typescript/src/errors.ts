@@ -8,7 +8,7 @@ export class ComplianceError extends Error {
   }
 }
 
-/** No attempt got a complete response. */
+/** No attempt received a complete response. */
 export class Unavailable extends ComplianceError {}
 
 /** The service rejected the request. */
@@ -20,7 +20,7 @@ export class Refused extends ComplianceError {
     readonly code: string | undefined,
     /** The error, as a sentence. */
     readonly sentence: string,
-    /** The ID of the request in the service's logs. */
+    /** The request's ID in the service's logs. */
     readonly requestId: string | undefined,
   ) {
     super(`${status}: ${sentence}`);

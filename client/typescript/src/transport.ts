@@ -9,16 +9,16 @@ export type Token = string | (() => string | Promise<string>);
 export interface Options {
   /** Maximum number of attempts per request, including the first. */
   tries: number;
-  /** Maximum wait for the start of a response, and longest pause within it, in milliseconds. */
+  /** Maximum wait for a response to start, and maximum pause within it, in milliseconds. */
   timeout: number;
-  /** Receives a warning if the service ignores fields or parameters, such as mistyped names. */
+  /** Receives a warning if the service ignores fields or parameters, such as typos. */
   warn: (sentence: string) => void;
 }
 
 const OPTIONS: Options = { tries: 8, timeout: 60_000, warn: (sentence) => console.warn(sentence) };
-/** Statuses after which the same request can succeed. Only proxies send 502. */
+/** Status codes that the client retries. Only proxies send 502. */
 const AGAIN = [429, 502, 503, 504];
-/** Milliseconds before the second attempt. The wait doubles with each attempt up to LONGEST_WAIT, and has random jitter. */
+/** Milliseconds before the second attempt. The wait doubles with each attempt, up to LONGEST_WAIT, with random jitter. */
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 30_000;
 /** Milliseconds. If the service asks for a longer wait, the client throws the error instead. */
@@ -119,7 +119,7 @@ export class Transport {
   }
 }
 
-/** Counts the attempts of a request, and waits between them. */
+/** Counts a request's attempts, and waits between them. */
 export class Tries {
   #left: number;
   #wait = FIRST_WAIT;
@@ -128,7 +128,7 @@ export class Tries {
     this.#left = tries;
   }
 
-  /** Waits until the request can be sent again after this error, or throws the error. */
+  /** Waits until the next attempt, or throws this error. */
   async again(error: unknown): Promise<void> {
     this.#left -= 1;
     // A truncated body is not valid JSON.
@@ -144,7 +144,7 @@ export class Tries {
   }
 }
 
-/** The service is busy, and the client can send the request again. */
+/** The service is busy, and the client can retry the request. */
 class Busy extends Error {
   constructor(
     readonly refused: Refused,
@@ -178,7 +178,7 @@ async function* bodyOf(response: Response, timeout: number, abort: AbortControll
       yield part.value;
     }
   } finally {
-    // Discards the unread rest.
+    // Discards the rest of the body.
     abort.abort();
   }
 }
@@ -210,12 +210,12 @@ function refusal(response: Response, body: string): Refused {
 function checkedBase(base: string): string {
   const url = URL.canParse(base) ? new URL(base) : undefined;
   if (!url || !["http:", "https:"].includes(url.protocol) || url.search !== "" || url.hash !== "") {
-    throw new TypeError(`${JSON.stringify(base)} is not the address of a service, such as https://compliance.example`);
+    throw new TypeError(`${JSON.stringify(base)} is not a valid service URL, such as https://compliance.example`);
   }
   return url.href.replace(/\/+$/, "").replace(/\/api$/, "").replace(/\/+$/, "");
 }
 
-/** Returns the path with the prefix `/api`, which callers can leave out. */
+/** Returns the path with the prefix `/api`, which callers can omit. */
 function pathOf(path: string): string {
   const rooted = `/${path.replace(/^\/+/, "")}`;
   return rooted.startsWith("/api/") ? rooted : `/api${rooted}`;
@@ -233,7 +233,7 @@ function bytesOf(body: unknown): Uint8Array<ArrayBuffer> | string {
   return body instanceof Uint8Array ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body);
 }
 
-/** Returns the token without surrounding whitespace, such as a final newline. Errors never contain the token. */
+/** Returns the token without surrounding whitespace, such as a trailing newline. Errors never contain the token. */
 function checkedToken(text: string): string {
   const token = text.trim();
   // RFC 6750
@@ -244,7 +244,7 @@ function checkedToken(text: string): string {
   return token;
 }
 
-/** Returns the wait that a `Retry-After` header asks for, in milliseconds. Returns 0 if it is neither a number of seconds nor a date. */
+/** Returns the wait from a `Retry-After` header, in milliseconds. Returns 0 if the header contains neither seconds nor a date. */
 function wait(retryAfter: string | null): number {
   const text = retryAfter ?? "";
   const wait = /^\d+$/.test(text) ? 1000 * Number(text) : Date.parse(text) - Date.now();

@@ -1,4 +1,4 @@
-/** Webhooks, which receive the company's changes. The token needs the scope `webhooks`. */
+/** Manages webhooks, which receive the company's changes. The token needs the `webhooks` scope. */
 
 import { Calls } from "./calls.js";
 import type { Webhook, WebhookCreate, WebhookDelivery, WebhookTest, WebhookUpdate, WebhookWithSecret } from "./records.js";
@@ -12,7 +12,7 @@ export class Webhooks extends Calls {
     return this.get(`/api/webhooks/${id}`);
   }
 
-  /** Returns the webhook with its secret, which cannot be read later. */
+  /** Returns the webhook with its secret. You cannot read the secret later. */
   create(webhook: WebhookCreate): Promise<WebhookWithSecret> {
     return this.send("POST", "/api/webhooks", webhook);
   }

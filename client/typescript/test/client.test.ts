@@ -164,7 +164,7 @@ test("base and paths accept the /api prefix", async () => {
 
 test("invalid addresses are rejected", () => {
   for (const base of ["localhost:8080", "/api", "", "ftp://localhost", "http://", `${BASE}/api?x=1`, `${BASE}/#a`]) {
-    assert.throws(() => new Client(base, TOKEN), /is not the address of a service, such as https:/);
+    assert.throws(() => new Client(base, TOKEN), /is not a valid service URL, such as https:/);
   }
 });
 

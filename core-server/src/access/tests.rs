@@ -58,7 +58,7 @@ async fn previously_verified_tokens_still_expire() {
 }
 
 #[tokio::test]
-async fn only_open_operations_accept_calls_without_token() {
+async fn only_open_operations_accept_unauthenticated_calls() {
     let policy = policy("off").await;
     let check = |authorization, tokens: &[&str]| check(&policy, authorization, &headers(tokens), None).0;
     let (valid, expired) = (token(7, clock(), None), token(7, clock() - 60, None));

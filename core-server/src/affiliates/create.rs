@@ -26,7 +26,7 @@ use storage::{
     writes::Write,
 };
 
-/// Minimum number of affiliates for `COPY`. For fewer, one statement saves round trips.
+/// Minimum batch size for `COPY`. For smaller batches, one statement saves round trips.
 pub const MANY_AFFILIATES: usize = 500;
 
 static CREATE: LazyLock<&'static str> = LazyLock::new(|| {
@@ -45,7 +45,7 @@ pub(super) fn statements() -> [(&'static str, &'static str); 4] {
     ]
 }
 
-/// Creates affiliates whose fields were validated. Returns a result for each, in order.
+/// Creates affiliates with validated fields. Returns one result per affiliate, in order.
 pub(super) async fn create(
     backend: &Backend,
     company_id: i64,
@@ -113,7 +113,7 @@ impl Created {
     }
 }
 
-/// Fills in the holders of names that were taken within the same statement.
+/// Fills in the holders of names taken within the same statement.
 fn name_holders(inputs: &[&Input], created: &mut [Created]) {
     if created.iter().all(|created| created.id.or(created.holder).is_some()) {
         return;
@@ -129,7 +129,7 @@ fn inputs(company_id: i64, affiliates: Vec<AffiliateInput>) -> Vec<Input> {
     affiliates.into_iter().map(|affiliate| Input::created(company_id, affiliate)).collect()
 }
 
-/// Returns the results of all items. `created` has an entry for each valid item, or `None` if the item would be created.
+/// Returns the results of all items. `created` yields an entry for each valid item, or `None` if the item would be created.
 fn results(inputs: &[Input], mut created: impl Iterator<Item = Option<Created>>) -> Vec<AffiliateResult> {
     let result = |input: &Input| {
         let created = if input.failure.is_none() { created.next().flatten() } else { None };
@@ -181,7 +181,7 @@ async fn copy(
     pool.in_transaction(Option::is_some, copy).await
 }
 
-/// Copies affiliates into the table under these IDs.
+/// Copies affiliates into the table with these IDs.
 async fn copy_rows(
     connection: &mut PgConnection,
     company_id: i64,
@@ -189,7 +189,7 @@ async fn copy_rows(
     inputs: &[&Input],
 ) -> Result<(), sqlx::Error> {
     let mut rows: Vec<_> = ids.iter().map(|id| [company_id, *id]).zip(inputs.iter().copied()).collect();
-    // Sorts by bytes, like the name's collation. Concurrent batches then lock names in the same order.
+    // Sorts by bytes, like the name column's collation. Concurrent batches then lock names in the same order.
     rows.sort_by_key(|(_, input)| input.fields.affiliate_name());
     // Omits columns without values, to save time.
     let given = AffiliateInput::FIELDS.iter().filter(|field| inputs.iter().any(|input| field.is_given(&input.fields)));
@@ -204,7 +204,7 @@ const ARE_IDENTIFIED: &str = include_str!("sql/are_identified.sql");
 
 /// Creates affiliates with new identifiers, and returns their IDs.
 ///
-/// Returns no IDs and creates nothing if another writer has just taken an identifier or name.
+/// Returns no IDs and creates nothing if another writer has just taken one of the identifiers or names.
 pub(super) async fn create_identified(
     backend: &Backend,
     company_id: i64,
@@ -222,7 +222,7 @@ pub(super) async fn create_identified(
     Ok(ids.unwrap_or_default())
 }
 
-/// Returns whether any affiliate has one of these identifiers. Keeps others from taking them until the transaction ends.
+/// Returns whether any affiliate has one of these identifiers. Prevents other writers from taking them until the transaction ends.
 async fn are_identified(
     connection: &mut PgConnection,
     company_id: i64,
@@ -233,7 +233,7 @@ async fn are_identified(
     sqlx::query_scalar(ARE_IDENTIFIED).bind(company_id).bind(identifiers).fetch_one(connection).await
 }
 
-/// Returns whether the database rejected a statement, other than for a lock, a lost connection or a lack of resources.
+/// Returns whether the database rejected a statement, but not for a lock timeout, a lost connection or exhausted resources.
 fn is_rejected(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Database(_))
         && !is_lock_timeout_of_write(error)
@@ -246,7 +246,7 @@ pub(super) struct CreateOne;
 impl Write for CreateOne {
     type Item = Input;
     type Written = Created;
-    /// Needs no key: if a statement contains a name twice, it creates only the first affiliate.
+    /// Needs no key: if a name appears twice in a statement, only its first affiliate is created.
     type Key = ();
     const NAME: &'static str = "writes of new affiliates";
 

@@ -15,7 +15,7 @@ pub(super) enum Applied {
     Unknown,
     /// The item is invalid.
     Failed,
-    /// The affiliate's revision is not the expected one. Contains the actual revision, if known.
+    /// The affiliate's revision differs from the expected one. Contains the actual revision, if known.
     Changed(Option<i64>),
     /// Another affiliate holds the new name.
     Taken,
@@ -32,8 +32,8 @@ pub(super) struct Plan<'c> {
     pub(super) release: Vec<i64>,
 }
 
-/// An affiliate before the changes: its ID, name and revision, and whether a change targets it. Other affiliates are included if a change
-/// needs their name.
+/// An affiliate before the changes: its ID, name and revision, and whether a change targets it. A change can also need the
+/// name of an affiliate that no change targets.
 pub(super) type Before = (i64, String, i64, bool);
 
 /// Applies changes in order.
@@ -85,7 +85,7 @@ pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before], is_at_once: 
             revisions.remove(&change.key);
             let write = writes.entry(change.key).and_modify(|write| write.to_mut().merge(change));
             let write = write.or_insert(Cow::Borrowed(change));
-            // The revision has been checked, and releasing the name changes it.
+            // The revision has already been checked, and releasing the name changes it.
             if write.revisions.is_some() {
                 write.to_mut().revisions = None;
             }
@@ -98,7 +98,7 @@ pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before], is_at_once: 
 }
 
 impl Input {
-    /// Returns the affiliate's new name, if the change has one.
+    /// Returns the affiliate's new name, if the change contains one.
     pub(super) fn new_name(&self) -> Option<&str> {
         self.fields.affiliate_name.as_deref().filter(|_| self.failure.is_none() && self.mask.names(NAME))
     }
@@ -106,7 +106,7 @@ impl Input {
     /// Merges the fields of a later change to the same affiliate.
     fn merge(&mut self, later: &Self) {
         for field in later.mask.iter() {
-            // A value of the same field is always valid.
+            // A value from the same field is always valid.
             let _ = field.set_written(&mut self.fields, field.written(&later.fields).map(Cow::into_owned));
             self.mask.insert(field);
         }

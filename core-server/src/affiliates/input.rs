@@ -19,7 +19,7 @@ pub(crate) struct Input {
     /// The fields to write, for an update.
     pub(super) mask: FieldSet<AffiliateInput>,
     pub(super) fields: AffiliateInput,
-    /// Revisions that an update accepts, or `None` for any revision.
+    /// Revisions that an update accepts, or `None` to accept any revision.
     pub(super) revisions: Option<Vec<i64>>,
     /// Why the item fails regardless of the stored data, if it does.
     pub(super) failure: Option<ItemFailure>,

@@ -75,14 +75,14 @@ pub(super) fn statements() -> impl Iterator<Item = (&'static str, &'static str)>
     STATEMENTS.reads().chain([(*AFTER, after), (*CHANGED_AFTER, changed_after)])
 }
 
-/// Returns a statement for a page of the whole list.
+/// Returns a statement that reads a page of the whole list.
 fn after(ids: Option<usize>) -> &'static str {
     let (columns, from) = (columns(), lists::chosen("affiliates", "a", ids));
     let parts = [("columns", &*columns), ("from", &from), ("conditions", &conditions("a"))];
     fill(include_str!("sql/after.sql"), &parts).leak()
 }
 
-/// SQL condition for affiliates that contain a search's words or phone number.
+/// SQL condition that matches affiliates by search words or phone number.
 const MATCHES: &str = include_str!("sql/matches.sql");
 
 /// The record name that can precede an ID in a search.
@@ -103,7 +103,7 @@ fn asked(request: &ListAffiliatePageRequest) -> Asked {
 
 pub(super) static STATEMENTS: LazyLock<Statements<ListAffiliatePageRequest>> = LazyLock::new(|| Statements::of(&LIST));
 
-/// Returns the filters of a request for the whole list.
+/// Returns the filters in a whole-list request.
 pub(super) fn filters(request: ListAffiliatesRequest) -> ListAffiliatePageRequest {
     ListAffiliatePageRequest {
         status: request.status,
@@ -169,7 +169,7 @@ pub(super) fn search_statement() -> (&'static str, &'static str) {
 /// Minimum number of digits in a phone number.
 const SHORTEST_PHONE: usize = 5;
 
-/// Returns the digits of a text, or `None` if it cannot be a phone number.
+/// Returns a text's digits, or `None` if the text cannot be a phone number.
 fn phone_digits(text: &str) -> Option<String> {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     let is_phone = text.chars().all(|character| character.is_ascii_digit() || "+-()./ \u{a0}".contains(character));

@@ -1,6 +1,6 @@
 //! Syncs affiliates with a roster, which identifies them by the client's own identifiers.
 //!
-//! One statement compares a batch's items with the stored affiliates. A second step creates and updates what differs. A batch without
+//! One statement compares a batch's items with the stored affiliates. A second step writes only the differences. A batch without
 //! differences writes nothing.
 
 mod item;
@@ -84,7 +84,7 @@ impl Roster {
         Ok(results.map(|(result, item)| result.unwrap_or_else(|| item::changed_meanwhile(&item.input))).collect())
     }
 
-    /// Writes the differences. If another writer was faster, the item has no result and is compared again.
+    /// Writes the differences. If another writer changes an affiliate first, its item gets no result and is compared again.
     async fn write(
         &self,
         changes: &[RosterUpdate<'_>],

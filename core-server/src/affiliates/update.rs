@@ -1,4 +1,4 @@
-//! Updates affiliates. A batch is one statement, or a few statements in one transaction if its items depend on each other.
+//! Updates affiliates. A batch uses one statement, or several statements in one transaction if its items depend on each other.
 
 use std::{
     borrow::{Borrow, Cow},
@@ -30,8 +30,8 @@ use storage::{
 
 /// Builds a statement that returns an [`Outcome`] for each item.
 ///
-/// `company` is the company of item `i`. The statement changes nothing unless `anchored` holds, or if `dependent` holds. `writer` is the
-/// parameter with the author of the change.
+/// `company` is the company of item `i`. The statement changes nothing if `anchored` is false or `dependent` is true. `writer` is the
+/// parameter that contains the change's author.
 pub(super) fn statement_for(company: &str, anchored: &str, dependent: &str, writer: &str) -> &'static str {
     let parts = [
         ("company", company),
@@ -47,7 +47,7 @@ pub(super) fn statement_for(company: &str, anchored: &str, dependent: &str, writ
     fill(include_str!("sql/update.sql"), &parts).leak()
 }
 
-/// Updates affiliates of the company `$1` if it has the anchor `$3`. An item is dependent if it wants the name of another item's affiliate.
+/// Updates affiliates of company `$1` if it owns the anchor `$3`. An item is dependent if it wants the name of another item's affiliate.
 /// `(… in …) is true` is a hash lookup, while a join could become a nested loop.
 static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
     statement_for(
@@ -60,7 +60,7 @@ static UPDATE: LazyLock<&'static str> = LazyLock::new(|| {
 
 const LOCK: &str = include_str!("sql/lock.sql");
 const NAMES: &str = include_str!("sql/names.sql");
-/// Gives affiliates temporary names, which are too long for any caller to send. The same transaction replaces them. The database function
+/// Assigns affiliates temporary names, which are too long for any caller to send. The same transaction replaces them. The database function
 /// `published_name` recognizes them, so the record of changes never contains them.
 const RELEASE_NAMES: &str = include_str!("sql/release_names.sql");
 
@@ -106,9 +106,9 @@ enum Batch {
     Conflict,
 }
 
-/// Applies changes whose fields were validated, or only computes their results. Returns a result for each, in order.
+/// Applies changes with validated fields, or only computes their results. Returns one result per change, in order.
 ///
-/// Returns `None` and changes nothing if the company does not have the anchor.
+/// Returns `None` and changes nothing if the anchor is not one of the company's affiliates.
 pub(super) async fn update(
     backend: &Backend,
     company_id: i64,
@@ -128,7 +128,7 @@ pub(super) async fn update(
         }
         Batch::NotAnchored => Ok(None),
         Batch::Conflict => {
-            tracing::error!("a batch update failed {MAX_TRIES} times because concurrent writes took a name");
+            tracing::error!("gave up on a batch update after {MAX_TRIES} attempts: concurrent writes took a name");
             Err(Error::internal())
         }
     }
@@ -156,10 +156,10 @@ pub(super) async fn before(
     database::read(pool, read).await.map_err(from_database)
 }
 
-/// Updates affiliates at known revisions simultaneously, so two of them can swap names. Returns a result for each.
+/// Updates affiliates at known revisions simultaneously, so two of them can swap names. Returns one result per change.
 ///
-/// No two changes have the same affiliate or name. An affiliate with another revision stays unchanged, and so do affiliates that depend
-/// on it.
+/// No two changes have the same affiliate or name. An affiliate at a different revision stays unchanged, as do
+/// affiliates that depend on it.
 pub(super) async fn update_known(backend: &Backend, company_id: i64, changes: &[Input]) -> Result<Vec<Applied>, Error> {
     if changes.is_empty() {
         return Ok(Vec::new());
@@ -171,13 +171,13 @@ pub(super) async fn update_known(backend: &Backend, company_id: i64, changes: &[
     }
 }
 
-/// Returns whether all changes have different affiliates and names.
+/// Returns whether no two changes share an affiliate or a name.
 fn are_distinct(changes: &[Input]) -> bool {
     let (mut ids, mut names) = (HashSet::new(), HashSet::new());
     changes.iter().all(|change| ids.insert(change.key) && change.new_name().is_none_or(|name| names.insert(name)))
 }
 
-/// A batch of changes, applied only if the company has the anchor.
+/// A batch of changes, applied only if the company owns the anchor.
 #[derive(Clone, Copy)]
 struct Update<'c> {
     company_id: i64,

@@ -90,7 +90,7 @@ fn name_id(id: i64) -> i32 {
 pub(crate) static STATEMENTS: LazyLock<Statements<ListComplianceCasesRequest>> =
     LazyLock::new(|| Statements::of(&LIST));
 
-/// Returns the filters of a request for the whole list.
+/// Returns the filters in a whole-list request.
 pub(super) fn filters(request: ListAllComplianceCasesRequest) -> ListComplianceCasesRequest {
     ListComplianceCasesRequest {
         case_status_id: request.case_status_id,
@@ -153,7 +153,7 @@ fn asked(request: &ListComplianceCasesRequest) -> Asked {
     }
 }
 
-/// Returns a query that reads a case in the form `R`.
+/// Returns a query that reads a case as an `R`.
 pub(crate) fn query<R: Record>(place: &Place) -> String {
     let upline_name = place.fill(include_str!("upline_name.sql"), &[]);
     let aliases = [("compliance_cases", "u"), ("affiliates", "a")];
@@ -163,21 +163,21 @@ pub(crate) fn query<R: Record>(place: &Place) -> String {
     place.fill(include_str!("record.sql"), &parts)
 }
 
-/// Reads a row of [`query`].
+/// Decodes a row that [`query`] returns.
 pub(super) fn read(reader: &Reader<ComplianceCase>, row: &PgRow) -> Result<ComplianceCase, sqlx::Error> {
     let case = ComplianceCase { incidents: incidents(row)?, ..reader.read(row)? };
     let affiliate_etag = affiliate_etag(case.affiliate_etag, case.upline_name.as_deref());
     Ok(ComplianceCase { affiliate_etag, ..case })
 }
 
-/// Returns the version of a case's affiliate data, including the name of the upline, which is another affiliate.
+/// Returns the version of a case's affiliate data, which includes the upline's name.
 pub(crate) fn affiliate_etag(affiliate_revision: String, upline_name: Option<&str>) -> String {
     let Some(name) = upline_name else { return affiliate_revision };
     let digest = Sha256::digest(name).iter().take(8).fold(0, |digest, byte| digest << 8 | u64::from(*byte));
     format!("{affiliate_revision}.{digest:016x}")
 }
 
-/// Reads the incidents in a row of [`query`].
+/// Decodes the incidents in a row that [`query`] returns.
 pub(crate) fn incidents(row: &PgRow) -> Result<Vec<Incident>, sqlx::Error> {
     let ids = row.try_get::<Option<Vec<i64>>, _>("incident_ids")?.unwrap_or_default();
     let types = row.try_get::<Option<Vec<i16>>, _>("incident_types")?.unwrap_or_default();

@@ -37,7 +37,7 @@ pub(crate) static STATEMENTS: LazyLock<BTreeMap<i16, &str>> = LazyLock::new(|| {
 /// The parameter types of [`STATEMENTS`].
 pub(crate) const TYPES: &str = "bigint, smallint, bigint, bigint";
 
-/// The tables of past records that `as_of.sql` builds. Past records have no upline name.
+/// The tables of past records that `as_of.sql` builds. Past records contain no upline name.
 const PAST: Place = Place {
     company: "$1",
     id: "p.id",
@@ -74,7 +74,7 @@ pub(crate) async fn past<R: Record>(
         let is_found: Option<bool> = row.try_get("is_found")?;
         Ok((rejection(row, second)?, is_found.map(|_| decode(reader, row)).transpose()?))
     };
-    // The read can take long, because it reads all later changes.
+    // The read can take a long time, because it reads all later changes.
     let reading = read_records(backend.source(company_id), query, read);
     let Records { mut records, memory } = backend.with_permit(company_id, DatabaseWork::LongStatement, reading).await?;
     match records.pop() {
@@ -84,7 +84,7 @@ pub(crate) async fn past<R: Record>(
     }
 }
 
-/// Returns an error if the record is unknown at this time.
+/// Returns an error if the record's state at this time is unknown.
 fn rejection(row: &PgRow, second: i64) -> Result<Option<Error>, sqlx::Error> {
     if second > row.try_get("this_second")? {
         return Ok(Some(Error::invalid(Violations::one("as_of", "The as of field must not be in the future."))));

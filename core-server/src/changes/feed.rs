@@ -68,7 +68,7 @@ pub(super) fn resource_number(name: &str) -> Option<i16> {
     RESOURCES.iter().position(|resource| *resource == name).map(|index| index as i16 + 1)
 }
 
-/// Returns the changes after a position, with the memory that they use. Rejects the position if some of these changes were removed.
+/// Returns the changes after a position, with their memory reservation. Rejects the position if some of these changes were removed.
 pub(super) async fn list(
     source: Source,
     request: &ListChangesRequest,
@@ -78,7 +78,7 @@ pub(super) async fn list(
     Ok((response, memory))
 }
 
-/// Returns the retained changes after a position, with the memory that they use.
+/// Returns the retained changes after a position, with their memory reservation.
 pub(crate) async fn read(
     source: Source,
     request: &ListChangesRequest,
@@ -103,7 +103,7 @@ pub(crate) async fn read(
     .await
 }
 
-/// Reads entries, and returns them with the memory that they use.
+/// Reads entries, and returns them with their memory reservation.
 ///
 /// `make` receives the first row, the changes, and whether the changes are complete.
 pub(super) async fn entries<'q, T>(
@@ -122,7 +122,7 @@ pub(super) async fn entries<'q, T>(
     Ok((response.map_err(from_database)?, fetched.memory))
 }
 
-/// Decodes the changes in rows. If there are no changes, the only row has no entry.
+/// Decodes the changes in rows. If there are no changes, the only row contains no entry.
 pub(super) fn changes(rows: &[PgRow]) -> Result<Vec<Change>, sqlx::Error> {
     rows.iter().take_while(|row| row.try_get_raw("id").is_ok_and(|id| !id.is_null())).map(change).collect()
 }
@@ -160,7 +160,7 @@ fn operation_of_webhook(fields: &[FieldChange]) -> &'static str {
     }
 }
 
-/// Decodes the fields of a JSON object. Each has one value or, for an update, the values before and after.
+/// Decodes a JSON object's fields. Each contains one value or, for an update, the values before and after.
 fn fields(operation: &str, object: &str) -> Result<Vec<FieldChange>, serde_json::Error> {
     let object: Map<String, Value> = serde_json::from_str(object)?;
     let columns = object.into_iter().filter(|(column, value)| !HIDDEN.contains(&&**column) && !value.is_null());
@@ -188,7 +188,7 @@ fn text(column: &str, value: Value) -> Option<String> {
         Value::String(text) if TIMESTAMPS.contains(column) => {
             timestamp_of_text(&text).and_then(|instant| datetime_text(&instant))
         }
-        // Like records, changes omit dates without a text form, such as `infinity`.
+        // Like records, changes omit dates that have no text form, such as `infinity`.
         Value::String(text) if DATES.contains(&column) => valid_date(text),
         Value::String(text) => Some(text),
         value => Some(value.to_string()),

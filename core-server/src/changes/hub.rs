@@ -2,7 +2,7 @@
 //! company share one page.
 //!
 //! The hub polls because `NOTIFY` would lock the whole database at each commit, and `LISTEN` needs a dedicated connection, which a pooler
-//! does not provide. Polling stops while nobody watches.
+//! does not provide. Polling stops when no watches are open.
 
 use std::{
     collections::HashMap,
@@ -44,14 +44,14 @@ const WATCH_PAGE: i64 = 1000;
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum polling interval while the database is slow or does not respond.
 pub(super) const LONGEST_WATCH_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum number of concurrent first-page reads per company. The other watches wait, because many clients reconnect together after
-/// a restart.
+/// Maximum number of concurrent first-page reads per company. Further watches wait, because many clients reconnect
+/// together after a restart.
 const FIRST_PAGES: usize = 16;
 
 /// Reads the last positions of several companies.
 const POSITIONS: &str = "select company_id, position from change_positions where company_id = any($1::bigint[])";
 
-/// Changes that follow a position.
+/// A page of changes after a position.
 pub(super) struct ChangePage {
     pub(super) after: i64,
     pub(super) changes: ListChangesResponse,
@@ -74,7 +74,7 @@ pub(super) struct Hub {
 #[derive(Default)]
 struct Watched {
     companies: HashMap<i64, Weak<WatchedCompany>>,
-    /// Polls positions while somebody watches.
+    /// Polls positions while any watch is open.
     poll: Option<JoinHandle<()>>,
 }
 
@@ -103,7 +103,7 @@ impl Hub {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns a company. The hub polls the company's positions while anyone holds it.
+    /// Returns a watched company. The hub polls the company's positions while anyone holds the returned reference.
     pub(super) fn join(self: &Arc<Self>, id: i64) -> Arc<WatchedCompany> {
         let watched = &mut *self.watched();
         if watched.poll.as_ref().is_none_or(JoinHandle::is_finished) {
@@ -121,7 +121,7 @@ impl Hub {
         })
     }
 
-    /// Polls the positions of all watched companies until nobody watches.
+    /// Polls the positions of all watched companies until the last watch closes.
     async fn poll(self: Arc<Self>, task: Arc<Task>) {
         let mut has_failed = false;
         while let Some(companies) = self.watched_companies() {
@@ -168,7 +168,7 @@ impl Hub {
             let before = company.noticed.swap(position, Ordering::Relaxed);
             if before != position {
                 let publish = Arc::clone(self).publish(company, before, position);
-                #[allow(clippy::disallowed_methods, reason = "it is a single read, whose failure the watchers see")]
+                #[allow(clippy::disallowed_methods, reason = "watchers see the failure of this single read")]
                 tokio::spawn(StatementContext::of("changes for watchers").run(publish));
             }
         }
@@ -177,16 +177,16 @@ impl Hub {
     /// Reads the changes between two positions, and then notifies all watchers of the company.
     async fn publish(self: Arc<Self>, company: Arc<WatchedCompany>, before: i64, position: i64) {
         if (0..position).contains(&before) {
-            // Watchers get the same error.
+            // Watchers receive the same error.
             let _ = self.shared(&company, before).await;
         }
         // The hub may have polled a later position by now.
         company.position.send_modify(|known| *known = Some(company.noticed.load(Ordering::Relaxed)));
     }
 
-    /// Returns the shared page with the changes of all types after a position, and reads it if necessary.
+    /// Returns the shared page of changes of all types after a position, reading it if necessary.
     ///
-    /// If the read fails, other watchers get the same error for a while.
+    /// If the read fails, other watchers receive the same error for a short time.
     pub(super) async fn shared(&self, company: &WatchedCompany, after: i64) -> SharedPage {
         let mut last = company.page.lock().await;
         match &*last {
@@ -201,7 +201,7 @@ impl Hub {
         read
     }
 
-    /// Reads the first page of a watch. Without a position, the page has the last position and no changes.
+    /// Reads a watch's first page. If there is no position, the page contains the last position and no changes.
     pub(super) async fn first(
         &self,
         company: &WatchedCompany,

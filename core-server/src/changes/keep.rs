@@ -1,5 +1,5 @@
 //! Creates and drops the monthly partitions of the record of changes. A month is created before it begins, and dropped once all its changes
-//! are older than the retention that the schema owner has set.
+//! are older than the retention set by the schema owner.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ const HOLDERS: &str = include_str!("holders.sql");
 
 /// Creates and drops monthly partitions until the task is dropped. `expected` is the required retention, in days.
 ///
-/// The first run can wait, because changes of a missing month go to the default partition.
+/// The first run can wait, because changes for a missing month go to the default partition.
 pub(crate) async fn keep(pool: Connections, interval: Duration, expected: Option<i32>, task: Arc<Task>) {
     let (mut wait, mut in_the_way, mut shorter) = (interval, 0, None);
     loop {
@@ -38,8 +38,8 @@ pub(crate) async fn keep(pool: Connections, interval: Duration, expected: Option
                     let holders = sqlx::query_scalar::<_, String>(HOLDERS).fetch_one(&pool).await;
                     let holders = holders.unwrap_or_else(|error| format!("unknown ({error})"));
                     task.failed(format_args!(
-                        "cannot create or drop monthly partitions of the record of changes: other sessions have locked it for a long time; \
-                         process IDs and programs of these sessions, or names of prepared transactions: {holders}"
+                        "cannot create or drop monthly partitions of the record of changes: other sessions have held locks on it for a long time; \
+                         their process IDs and programs, or prepared transaction names: {holders}"
                     ));
                 }
             }
@@ -140,7 +140,7 @@ mod tests {
         until("the old month is dropped", async || !exists("changes_y2020m01").await).await;
         until("the task recovers", async || task.failure().is_none()).await;
 
-        // A transaction that has read all months delays the next month until it ends.
+        // A transaction that has read all months blocks the creation of the next month until it ends.
         kept.abort();
         sqlx::raw_sql(sqlx::AssertSqlSafe(format!("drop table {next}"))).execute(&opened.pool).await.unwrap();
         let mut reading = reader.begin().await.unwrap();

@@ -70,7 +70,7 @@ pub(crate) struct Changed {
 impl Changed {
     /// Returns the records of a table that were created or updated after a position.
     ///
-    /// Returns `None` without a position, or if many changes follow and reading all records is faster.
+    /// Returns `None` if there is no position, or if reading all records is faster because many changes follow.
     pub(crate) async fn after(
         backend: &Backend,
         company_id: i64,
@@ -128,7 +128,7 @@ mod tests {
         for (dropped, restored, position) in [(0, gap, 0), (0, gap, 5), (0, None, AT), (5, gap, 5)] {
             assert_eq!(reason(kept(dropped, restored), position), None, "{position}");
         }
-        // Dropped changes are gone, not lost, wherever they end.
+        // Changes that retention dropped are gone, not lost, wherever they end.
         assert_eq!(reason(kept(AT, None), 7), Some("REASON_POSITION_GONE"));
         assert_eq!(reason(kept(0, None), AT + 4), Some("REASON_POSITION_GONE"));
     }

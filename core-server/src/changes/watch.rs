@@ -1,5 +1,5 @@
-//! A single watcher. The watcher first reads missed changes in its own pages, and then uses the pages that all watchers share. It builds a
-//! message only when its reader asks for one.
+//! Serves a single watcher. A watcher first reads missed changes on its own pages, and then uses the pages that all watchers share. It
+//! builds a message only when its reader asks for one.
 
 use std::{sync::Arc, time::Duration};
 
@@ -96,7 +96,7 @@ impl Watcher {
                 if self.messages.is_wanted() {
                     sleep(LONGEST_WATCH_INTERVAL).await;
                 } else if timeout(WATCH_STALLED, self.messages.wanted()).await.is_err() {
-                    return Error::new(Reason::RateLimited, "The changes were not read in time.");
+                    return Error::new(Reason::RateLimited, "Timed out waiting for the client to read changes.");
                 }
             }
             let seen = self.seen.position;
@@ -160,14 +160,15 @@ impl Watcher {
         self.send_changes(&[], self.seen.clone()).await
     }
 
-    /// Sends changes, and the position that the reader has then reached. Without changes, sends the position only when a heartbeat is due.
+    /// Sends changes, and the position that the reader has then reached. If there are no changes, sends the position only
+    /// when a heartbeat is due.
     async fn send_changes(&mut self, changes: &[&Change], seen: ListChangesResponse) -> bool {
         let is_due = self.sent.is_none_or(|sent| sent.elapsed() >= WATCH_HEARTBEAT);
         if is_due || !changes.is_empty() {
             if timeout(MESSAGE_STALLED, self.messages.wanted()).await.is_err() {
                 return false;
             }
-            // Copies changes only now, because there are many readers.
+            // Copies changes as late as possible, because there are many readers.
             let bytes: usize = changes.iter().map(|change| change.encoded_len()).sum();
             let mut memory = self.hub.backend.quotas.memory.reservation(Some(self.company.id));
             if bytes > SMALL && memory.wait_to_grow(bytes * COPIES, MESSAGE_STALLED).await.is_err() {

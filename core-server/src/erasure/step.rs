@@ -1,4 +1,4 @@
-//! A single erasure transaction, and how the command retries it while other writers block it.
+//! Runs a single erasure transaction, and retries the command's transactions while other writers block them.
 
 use std::time::Duration;
 
@@ -9,26 +9,26 @@ use tokio::time::sleep;
 
 /// Maximum number of records of one kind per transaction, which takes about a second.
 pub const ERASED_RECORDS: i64 = 1000;
-/// Lock timeout of a `compliance erase` transaction.
+/// Lock timeout for a `compliance erase` transaction.
 const ERASURE_LOCK_TIMEOUT: &str = "5s";
 
 const FIND: &str = include_str!("find.sql");
-/// Calls a function of the schema owner, because the service cannot change the record of changes
+/// Calls a function that runs as the schema owner, because the service cannot change the record of changes
 /// (`migrations/20261128000032_erase_changes.sql`). On Citus, the table in the statement makes the function run on the company's node.
 const REDACT: &str = "
     select erase_changes(p.company_id, $2, $3, $4, $5, $6, $7, $8, $9::jsonb) from change_positions p where p.company_id = $1";
 
-/// The writer of the command's changes in the record of changes.
+/// The writer recorded for the command's changes.
 pub(super) const COMMAND: &str = r#"[null, "compliance erase"]"#;
 
-/// What one transaction erased for an affiliate.
+/// The result of one erasure transaction for an affiliate.
 pub(super) struct Step {
     pub(super) erased: EraseAffiliateResponse,
     /// Whether the whole affiliate was erased.
     pub(super) is_whole: bool,
 }
 
-/// The entries to erase from the record of changes. Without `ids`, all entries in the rows at the positions.
+/// The entries to erase from the record of changes. If `ids` is `None`, all entries in the rows at `positions`.
 #[derive(Default, sqlx::FromRow)]
 pub(super) struct Entries {
     /// The kind of each entry's record, as in `record_changes_of`.
@@ -38,7 +38,7 @@ pub(super) struct Entries {
     pub(super) positions: Vec<i64>,
 }
 
-/// Begins a transaction of the command. The first setting makes Citus propagate the other settings to its nodes.
+/// Begins a transaction for the command. The first setting makes Citus propagate the other settings to its nodes.
 pub(super) async fn begin(connection: &mut PgConnection) -> Result<Transaction<'_, Postgres>, sqlx::Error> {
     let begin = format!(
         "begin; set local citus.propagate_set_commands = 'local'; set local lock_timeout = '{ERASURE_LOCK_TIMEOUT}';
@@ -47,10 +47,10 @@ pub(super) async fn begin(connection: &mut PgConnection) -> Result<Transaction<'
     connection.begin_with(AssertSqlSafe(begin)).await
 }
 
-/// Erases up to [`ERASED_RECORDS`] URLs and cases of an affiliate, and the affiliate if no others remain.
+/// Erases up to [`ERASED_RECORDS`] each of an affiliate's URLs and cases, and the affiliate itself if none remain.
 ///
-/// Erases nothing if the affiliate has more than `most_rows` change rows. The search for these rows precedes the lock on positions, so
-/// other writers of the company wait only for the rest. Returns `None` if the company has no such affiliate.
+/// Erases nothing if the affiliate has more than `most_rows` change rows. The step finds these rows before locking positions, so the
+/// company's other writers wait only for the rest. Returns `None` if the company has no such affiliate.
 pub(super) async fn step(
     connection: &mut PgConnection,
     company_id: i64,
@@ -109,7 +109,7 @@ pub(super) async fn delete(
     Ok(EraseAffiliateResponse { urls, cases, incidents: of_cases + of_urls, infractions })
 }
 
-/// Erases entries, and adds the erasure of the affiliate or company to the record of changes.
+/// Erases entries, and records the erasure of the affiliate or company in the record of changes.
 pub(super) async fn redact(
     connection: &mut PgConnection,
     company_id: i64,
@@ -125,20 +125,20 @@ pub(super) async fn redact(
 
 /// Maximum number of attempts per transaction.
 const ERASURE_TRIES: u32 = 12;
-/// Pause after the first attempt. Each later pause increases by the same time.
+/// Pause after the first attempt. Each later pause is longer by the same amount.
 const ERASURE_PAUSE: Duration = Duration::from_millis(50);
 
-/// Errors of the erase command. Erased data remains erased.
+/// Errors from the erase command. Erased data remains erased.
 #[derive(Debug, thiserror::Error)]
 pub enum ErasureError {
     /// Other writers blocked every attempt.
     #[error(
-        "other writers of the company blocked {ERASURE_TRIES} attempts, the last one with: {0}. Erased data remains erased. \
+        "the company's other writers blocked {ERASURE_TRIES} attempts; last error: {0}. Erased data remains erased. \
          Revoke the company's tokens, end its long transactions, and run the command again"
     )]
     InTheWay(sqlx::Error),
     /// Only the owner can erase the record of changes.
-    #[error("only the owner of the tables can erase a company: connect with the URL of that role")]
+    #[error("only the owner of the tables can erase a company: connect as that role")]
     NotOwner,
     /// The database did not respond, or rejected a statement.
     #[error(transparent)]
@@ -160,7 +160,7 @@ pub(super) async fn retried<T>(
         if attempt >= ERASURE_TRIES {
             return Err(ErasureError::InTheWay(error));
         }
-        tracing::info!(attempt, "a concurrent write blocked an erasure transaction, retrying: {error}");
+        tracing::info!(attempt, "retrying an erasure transaction that a concurrent write blocked: {error}");
         sleep(ERASURE_PAUSE * attempt).await;
     }
 }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn blocked_erasures_stop_after_max_tries() {
+    async fn blocked_erasures_give_up_after_max_tries() {
         let fail = async |code| {
             let mut attempts = 0;
             let failed = retried::<()>(async || {

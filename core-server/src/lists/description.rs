@@ -15,7 +15,7 @@ pub(crate) struct List<Q: 'static> {
     /// The sort keys with counts. The first key is the default.
     pub(crate) sorts: &'static [Sort],
     pub(crate) record: RecordQuery,
-    /// A column with long texts, in which a few records can fill a page of the whole list.
+    /// A column of long texts. A few long texts can fill a page of the whole list.
     pub(crate) long: Option<&'static str>,
     /// Reads the other properties of a request.
     pub(crate) asked: fn(&Q) -> Asked,
@@ -26,7 +26,7 @@ pub(crate) struct List<Q: 'static> {
 pub(crate) struct Counts {
     /// The counts table, which has a column for each filter and a dimension for each sort key.
     pub(crate) table: &'static str,
-    /// The date column that day ranges filter. Never null. The counts have its bounds in each bucket.
+    /// The non-null date column that day ranges filter. The counts store the first and last day in each bucket.
     pub(crate) date: &'static str,
     /// SQL for the buckets that count a record `r`.
     pub(crate) buckets: &'static str,
@@ -70,7 +70,7 @@ pub(crate) struct Filter<Q> {
     pub(crate) value: Value<Q>,
 }
 
-/// Reads a filter's value from a request, by SQL type. Returns `None` without a filter.
+/// Reads a filter's value from a request, by SQL type. Returns `None` if the request omits the filter.
 pub(crate) enum Value<Q> {
     Integer(fn(&Q) -> Option<i32>),
     Boolean(fn(&Q) -> Option<bool>),
@@ -131,7 +131,7 @@ pub(crate) struct Sort {
 pub(crate) enum Part {
     /// All records by ID. A fine bucket spans 1,024 IDs.
     Ids,
-    /// The records with the timestamp, in its order. A fine bucket is a UTC day.
+    /// The records with the timestamp, in timestamp order. A fine bucket is a UTC day.
     Days(&'static str),
     /// The records without the timestamp, by ID.
     Nulls(&'static str),
@@ -195,7 +195,7 @@ const DEFAULT_PER_PAGE: i64 = 100;
 const FIRST_DAY: i32 = -719_162;
 const LAST_DAY: i32 = 2_932_896;
 
-/// The requested page, whose numbers were validated.
+/// The requested page, with validated numbers.
 #[derive(Clone, Copy)]
 pub(crate) struct PageQuery {
     pub(super) per_page: i64,
@@ -238,13 +238,13 @@ impl PageQuery {
     }
 }
 
-/// Returns a validated day as days since 1970-01-01, or `None` without a day.
+/// Returns a validated day as days since 1970-01-01, or `None` if there is no day.
 pub(crate) fn day(text: Option<&str>) -> Option<i32> {
     let date = Date::parse(text.filter(|text| !text.is_empty())?, &Iso8601::DATE).ok()?;
     Some(date.to_julian_day() - Date::from_ordinal_date(1970, 1).ok()?.to_julian_day())
 }
 
-/// Returns the first and last days of a validated range, or `None` without a range.
+/// Returns a validated range's first and last days, or `None` if there is no range.
 pub(crate) fn days(after: Option<&str>, before: Option<&str>) -> Option<(i32, i32)> {
     match (day(after), day(before)) {
         (None, None) => None,
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn open_ranges_default_to_extreme_days() {
+    fn open_ranges_default_to_first_and_last_day() {
         assert_eq!(days(None, None), None);
         assert_eq!(days(Some("1970-01-02"), None), Some((1, LAST_DAY)));
         assert_eq!(days(Some(""), Some("1969-12-31")), Some((FIRST_DAY, -1)));

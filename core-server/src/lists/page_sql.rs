@@ -1,7 +1,7 @@
 //! Builds the statement that counts the matches, finds a page and reads its records, on one snapshot.
 //!
-//! `docs/architecture/lists.md` explains the design. The files in `sql` are parts of statements, which this module combines. Bounds and
-//! limits are subqueries, which hide their values from the planner. The planner uses the same defaults regardless of its statistics.
+//! `docs/architecture/lists.md` explains the design. This module combines the statement fragments in `sql`. Bounds and limits are
+//! subqueries, which hide their values from the planner. The planner then uses the same defaults regardless of its statistics.
 
 use storage::template::fill;
 
@@ -26,7 +26,7 @@ pub(super) fn filters_or_null<Q>(list: &List<Q>) -> String {
     (FIRST_FILTER..).zip(list.filters).map(condition).collect()
 }
 
-/// Returns conditions that compare the date of `u` with a day range. Absent days are null. Empty without counts.
+/// Returns conditions that compare the date of `u` with a day range. Absent days are null. Empty if the list has no counts.
 pub(super) fn days_or_null<Q>(list: &List<Q>) -> String {
     let Some(Counts { date, .. }) = &list.counts else { return String::new() };
     let (after, before) = ("(select $4::integer)", "(select $5::integer)");
@@ -212,7 +212,7 @@ impl<Q> PageStatement<'_, Q> {
         (FIRST_FILTER..).zip(filters).map(|(number, filter)| condition(number, filter)).collect()
     }
 
-    /// Returns a condition for records `u` of the group `g`.
+    /// Returns a condition for records `u` in the group `g`.
     fn of_group(&self) -> String {
         let column = |filter: &Filter<Q>| format!(" and u.{0} = g.{0}", filter.column);
         self.list.filters.iter().map(column).collect()

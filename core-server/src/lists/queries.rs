@@ -26,7 +26,7 @@ use storage::{
     template::fill,
 };
 
-/// Maximum size of one read, in bytes, for callers that take the records in parts.
+/// Maximum size of one read, in bytes, for callers that read records in parts.
 pub const PART: usize = 4 << 20;
 
 pub(crate) struct Statements<Q: 'static> {
@@ -44,14 +44,14 @@ pub(crate) struct Statements<Q: 'static> {
 
 pub(crate) struct Records<T> {
     pub(crate) records: Vec<T>,
-    /// The records' memory, held until they are sent.
+    /// The records' memory, held until the records are sent.
     pub(crate) memory: Reservation,
 }
 
 pub(crate) struct Source {
     pub(crate) pool: Connections,
     pub(crate) company_id: i64,
-    /// The company's memory. Records get their own reservation.
+    /// The company's memory. Each read makes its own reservation.
     pub(crate) memory: Reservation,
     /// Maximum size of the records, in bytes.
     pub(crate) most: usize,
@@ -163,7 +163,7 @@ impl<Q> Statements<Q> {
     }
 }
 
-/// Returns the statements that find a page by counts, with the shapes of their requests.
+/// Returns the statements that find a page by counts, with their request shapes.
 fn pages<Q>(list: &'static List<Q>) -> Vec<(Shape, &'static str)> {
     let Some(counts) = &list.counts else { return Vec::new() };
     let mut pages = Vec::new();
@@ -181,7 +181,7 @@ fn pages<Q>(list: &'static List<Q>) -> Vec<(Shape, &'static str)> {
 }
 
 impl Source {
-    /// Returns the rows of a statement with their memory, or `None` if they are too large.
+    /// Returns a statement's rows with their memory, or `None` if the rows are too large.
     async fn fetch<'q>(
         &self,
         query: impl Fn() -> Query<'q, Postgres, PgArguments>,

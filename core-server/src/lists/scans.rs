@@ -1,4 +1,5 @@
-//! Statements that read all records of a company by key: whole lists in pages by ID, and lists with uncounted filters or sort keys.
+//! Builds statements that read all of a company's records by key: whole lists in pages by ID, and lists with uncounted
+//! filters or sort keys.
 
 use std::collections::BTreeSet;
 
@@ -21,10 +22,10 @@ const TRANSCRIPT_BYTES: usize = 2 << 20;
 
 /// A stream message: a page of records, or a part of a page.
 pub(crate) trait RecordPage: Message + Sized + Send + 'static {
-    /// Whether a page can have fewer records than requested although more follow.
+    /// Whether a page can contain fewer records than requested even if more follow.
     const MAY_BE_SHORT: bool = false;
 
-    /// The number of the records' table.
+    /// The records' table number.
     const RESOURCE: i16;
 
     /// The filters that select records, or `()` for all records.
@@ -33,10 +34,10 @@ pub(crate) trait RecordPage: Message + Sized + Send + 'static {
     /// Returns the statement for a page.
     ///
     /// The first parameters are the company, the ID before the page, and the number of records. With `changed`, the last parameter is the
-    /// changed records' IDs. The column `last_id` is a record's ID.
+    /// changed records' IDs. The `last_id` column is a record's ID.
     fn statement(filters: &Self::Filters, changed: bool) -> &'static str;
 
-    /// Binds the other parameters.
+    /// Binds the remaining parameters.
     fn bind(query: PageOfRecords, _: &Self::Filters) -> PageOfRecords {
         query
     }
@@ -87,14 +88,14 @@ fn whole_statement<Q>(list: &List<Q>, counts: &Counts, from: &str, condition: &s
 
 /// Returns a statement that reads the records selected by the statement `ids`, each with the query `record`.
 ///
-/// If `ids` also selects texts in the column `long`, their size limits the number of records on the page.
+/// If `ids` also selects texts in the `long` column, their size limits the number of records on the page.
 pub(crate) fn page(ids: &str, long: Option<&str>, record: &str) -> String {
     let file = if long.is_some() { include_str!("sql/page_of_texts.sql") } else { include_str!("sql/page.sql") };
     let most = TRANSCRIPT_BYTES.to_string();
     fill(file, &[("ids", ids), ("record", record), ("long", long.unwrap_or_default()), ("most", &most)])
 }
 
-/// Returns the `from` item for all records of a table, or for the IDs in the parameter `ids`.
+/// Returns the `from` item for all records of a table, or for the IDs in the `ids` parameter.
 pub(crate) fn chosen(table: &str, alias: &str, ids: Option<usize>) -> String {
     let Some(ids) = ids else { return format!("{table} {alias}") };
     let ids = format!("${ids}");

@@ -1,5 +1,5 @@
-//! Digests of the fields set when a case was opened. If another request reuses its `request_id` with other content, they show which fields
-//! differ, even after the case has changed.
+//! Digests of the fields set when a case was opened. If a later request reuses the `request_id` with different content, the digests show
+//! which fields differ, even after the case has changed.
 
 use compliance_api::{
     description::Message,
@@ -76,7 +76,7 @@ fn digest(digests: &[u8], number: u8) -> Option<&[u8]> {
     digests.chunks(FIELD).find(|field| field[0] == number)
 }
 
-/// Encodes an incident without its empty strings, prefixed with its length.
+/// Encodes an incident with a length prefix, omitting empty strings.
 fn encoded(incident: &IncidentInput) -> Vec<u8> {
     let mut incident = incident.clone();
     let IncidentInput { url, reference, infraction_type, infraction_name, .. } = &mut incident;

@@ -1,4 +1,4 @@
-//! Updates cases, including operations that change only the status. An update without a difference writes nothing.
+//! Updates cases, including operations that change only the status. An update without differences writes nothing.
 
 use std::{
     ops::RangeInclusive,
@@ -70,7 +70,7 @@ pub(super) static INPUT: LazyLock<Composite<CaseUpdate>> = LazyLock::new(|| {
 impl CaseUpdate {
     /// Converts a validated case. The field paths in violations begin with `prefix`.
     ///
-    /// The update writes the fields in `mask` or, without a mask, all given fields.
+    /// The update writes the fields in `mask`, or all given fields if there is no mask.
     pub(super) fn new(
         names: &CompanyNames,
         violations: &mut Violations,
@@ -153,7 +153,7 @@ async fn apply(
         );
         async move { update.fetch_one(&pool).await }
     };
-    // After a lost connection, a retry could find the new revision of its own first attempt.
+    // After a lost connection, a retry could see the revision that its own first attempt wrote.
     let can_retry = if revisions.is_some() { is_contention } else { can_retry };
     let updated = company.write_in(&company.context.backend.queues.monitoring, can_retry, run).await?;
     let Some(revision) = updated.revision else { return Err(Error::case_not_found(case_id)) };
@@ -180,7 +180,7 @@ pub(super) async fn resolve(
     Ok(ResolveCaseResponse { case_id: request.id, changed, etag, affiliate_etag })
 }
 
-/// Closes a case, or gives a closed case another closed status.
+/// Closes a case, or changes a closed case to a different closed status.
 pub(super) async fn close(company: CompanyWriter<'_>, request: CloseCaseRequest) -> Result<CloseCaseResponse, Error> {
     let name = request.case_status.as_deref().filter(|name| !name.is_empty());
     let status = name.and_then(|name| Vocabulary::CaseStatus.default_id(name));

@@ -29,13 +29,13 @@ pub(super) struct Context {
 
 impl Context {
     pub(super) fn new(backend: Arc<Backend>) -> Self {
-        // A company's writers wait for each other to update its counts. More writers would only occupy connections.
+        // A company's writers wait for each other to update its counts. Further writers would only occupy connections.
         let chunk_permits = Semaphore::new((backend.pool.most() / 4).clamp(1, 8) as usize);
         Self { names: Cache::new(MAX_CACHED_COMPANIES), backend, chunk_permits }
     }
 }
 
-/// Writes the records of a company.
+/// Writes a company's records.
 #[derive(Clone, Copy)]
 pub(super) struct CompanyWriter<'c> {
     pub(super) id: i64,
@@ -43,7 +43,7 @@ pub(super) struct CompanyWriter<'c> {
 }
 
 impl CompanyWriter<'_> {
-    /// Returns the company's names: the cached names if they are `enough`, otherwise the names in the database.
+    /// Returns the company's names: from the cache if `enough` accepts them, otherwise from the database.
     pub(super) async fn names(self, enough: impl Fn(&CompanyNames) -> bool) -> Result<Arc<CompanyNames>, Error> {
         let cached = self.context.names.get(&self.id).unwrap_or_default();
         if enough(&cached) { Ok(cached) } else { self.read_names().await }
@@ -91,10 +91,10 @@ pub(super) fn can_retry(error: &sqlx::Error) -> bool {
     is_contention(error) || is_disconnected(error)
 }
 
-/// Writes items, and returns a row for each.
+/// Writes items, and returns one row per item.
 ///
-/// `run` sends items, and returns their rows in order. An item has no row if another writer has just added its record, which the next
-/// run finds.
+/// `run` sends items, and returns their rows in order. If another writer has just added an item's record, the item gets no row until the
+/// next run finds the record.
 pub(super) async fn write_all<'i, T: 'i, R, F: Future<Output = Result<Vec<Option<R>>, Error>>>(
     items: impl IntoIterator<Item = &'i T>,
     run: impl Fn(Vec<&'i T>) -> F,
@@ -110,7 +110,7 @@ pub(super) async fn write_all<'i, T: 'i, R, F: Future<Output = Result<Vec<Option
         missing.into_iter().zip(written).for_each(|(index, row)| rows[index] = row);
     }
     rows.into_iter().collect::<Option<_>>().ok_or_else(|| {
-        tracing::error!("cannot write records: {MAX_TRIES} attempts failed");
+        tracing::error!("gave up writing records after {MAX_TRIES} attempts");
         Error::internal()
     })
 }

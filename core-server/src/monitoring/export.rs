@@ -26,7 +26,7 @@ use crate::{
     whole_lists::PAGE_RECORDS,
 };
 
-/// URLs of the company $1 with IDs above $2, at most $3.
+/// Statements that read up to `$3` URLs of company `$1` with IDs above `$2`.
 static URLS: LazyLock<[String; 2]> = LazyLock::new(|| [None, Some(4)].map(urls));
 
 fn urls(ids: Option<usize>) -> String {
@@ -37,7 +37,7 @@ fn urls(ids: Option<usize>) -> String {
     page(&ids, Some("transcription_text"), &urls::query::<UrlObservation>(&RECORD))
 }
 
-/// The place of a record with a selected ID.
+/// Locates the record with the selected ID.
 const RECORD: Place = Place::now("$1", "p.id");
 
 impl RecordPage for ExportUrlsResponse {
@@ -97,7 +97,7 @@ pub(super) fn case_of(request_id: &str) -> Option<i64> {
     (invented_request_id(case_id) == request_id).then_some(case_id)
 }
 
-/// Passes the current export of each of these cases to `take`.
+/// Passes each case's current export to `take`.
 pub(super) async fn each_case(
     company: CompanyWriter<'_>,
     ids: &[i64],
@@ -137,7 +137,7 @@ fn opening(reader: &Reader<CaseInput>, row: &PgRow) -> Result<OpenCaseRequest, s
             incident_type: incident.incident_type,
             url: incident.url,
             url_id: None,
-            // Content without a reference gets one from its incident's ID.
+            // Content without a reference gets one derived from its incident ID.
             reference: incident.reference.or_else(|| (!is_url).then(|| format!("incident-{}", incident.incident_id))),
             infraction_type: incident.infraction_type,
             infraction_name: incident.infraction_name,

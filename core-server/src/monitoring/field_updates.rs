@@ -29,7 +29,7 @@ pub(super) struct FieldUpdates<R: Record> {
 }
 
 impl<R: Record> FieldUpdates<R> {
-    /// Converts a validated record, of which `written` are written. The field paths in violations begin with `prefix`.
+    /// Converts a validated record whose `written` fields an item writes. The field paths in violations begin with `prefix`.
     pub(super) fn new(
         names: &CompanyNames,
         violations: &mut Violations,
@@ -39,7 +39,7 @@ impl<R: Record> FieldUpdates<R> {
     ) -> Self {
         let name_ids = names.resolve_record(violations, prefix, &record);
         if AFFILIATE.iter().all(|name| is_given(&record, name)) {
-            let message = "Give either affiliate_id or client_affiliate_id, not both.";
+            let message = "Specify either affiliate_id or client_affiliate_id, not both.";
             violations.report(format!("{prefix}{AFFILIATE_COLUMN}"), |_| message.to_owned());
         }
         let mut changes = Self { record, written, name_ids, cleared: Vec::new() };
@@ -47,7 +47,7 @@ impl<R: Record> FieldUpdates<R> {
         changes
     }
 
-    /// Converts the fields in `mask` or, without a mask, all given fields. The `required` fields cannot be cleared.
+    /// Converts the fields in `mask`, or all given fields if there is no mask. The `required` fields cannot be cleared.
     pub(super) fn masked(
         names: &CompanyNames,
         violations: &mut Violations,

@@ -19,7 +19,7 @@ use super::{
     names::{CompanyNames, InfractionIds},
 };
 
-/// Maximum number of incidents per case, which one response can hold. Concurrent requests can attach a few more.
+/// Maximum number of incidents per case, all of which fit in one response. Concurrent requests can attach a few more.
 const MAX_INCIDENTS: i64 = 10_000;
 
 /// An incident to attach or detach. Its type and content identify it within its case.
@@ -49,7 +49,7 @@ pub(super) static KEY_INPUT: LazyLock<Composite<Incident>> = LazyLock::new(|| {
     Composite::new("incident_key_input", content().into_iter().chain(id))
 });
 
-/// Returns the attributes that both input types have.
+/// Returns the attributes shared by both input types.
 fn content() -> [Attribute<Incident>; 4] {
     [
         // Zero is not a valid type, and means that the content is unused.

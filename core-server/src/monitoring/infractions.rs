@@ -131,7 +131,7 @@ pub(super) fn read_url(
     match (url_id, url) {
         (None, None) => violations.required(format!("{prefix}url")),
         (Some(_), Some(_)) => {
-            violations.report(format!("{prefix}url_id"), |_| "Give either url_id or url, not both.".to_owned());
+            violations.report(format!("{prefix}url_id"), |_| "Specify either url_id or url, not both.".to_owned());
         }
         _ => {}
     }

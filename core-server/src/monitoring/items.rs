@@ -1,4 +1,4 @@
-//! The items of a request. Each item is validated separately and has its own outcome. Outcomes are in item order.
+//! Validates each item in a request separately, and returns the outcomes in item order.
 
 use compliance_api::{
     error::Error,
@@ -19,7 +19,7 @@ pub(super) struct Outcome {
     pub(super) changed: bool,
     /// The violations of an item that was not saved.
     pub(super) violations: Violations,
-    /// What happened. For an invalid item, the first violation and the number of further violations.
+    /// What happened. For an invalid item, the first violation and the number of other violations.
     pub(super) msg: String,
 }
 
@@ -40,7 +40,7 @@ impl Outcome {
     }
 }
 
-/// Converts an outcome to a message. Messages have different names for the ID and the flag.
+/// Converts an outcome to a message. The messages use different names for the ID and the flag.
 macro_rules! message {
     ($($message:ident { $id:ident, $changed:ident })+) => {$(
         impl From<Outcome> for $message {
@@ -63,7 +63,7 @@ message! {
     VocabularyEntryResult { id, created }
 }
 
-/// Validates items with their rules and with `read`. Returns the valid items, and the outcomes of the other items.
+/// Validates items with their rules and with `read`. Returns the valid items, and the outcomes of the invalid items.
 pub(super) fn check_all<I: Check, T>(
     items: Vec<I>,
     mut read: impl FnMut(&mut Violations, I) -> T,

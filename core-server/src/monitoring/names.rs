@@ -8,7 +8,7 @@ use compliance_api::{
     rules::Violations,
 };
 
-/// Maximum number of names in the message about an unknown name.
+/// Maximum number of known names listed in an error message.
 const MAX_LISTED_NAMES: usize = 100;
 
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl CompanyNames {
         default.or_else(|| self.ids.get(&(vocabulary as i16, parent))?.get(name).copied())
     }
 
-    /// Returns whether a name is known or empty. Not for infraction names.
+    /// Returns whether a name is known or empty. Does not support infraction names.
     pub(super) fn knows(&self, vocabulary: Vocabulary, name: &str) -> bool {
         name.is_empty() || self.id(vocabulary, None, name).is_some()
     }
@@ -117,7 +117,7 @@ impl CompanyNames {
         }
         let type_id = self.resolve(violations, &path, Vocabulary::InfractionType, None, kind);
         let path = format!("{prefix}infraction_name");
-        // Without a known type, the name is not checked.
+        // If the type is unknown, the name is not checked.
         let name = name.filter(|_| type_id.is_some());
         InfractionIds { type_id, name_id: self.resolve(violations, &path, Vocabulary::InfractionName, type_id, name) }
     }

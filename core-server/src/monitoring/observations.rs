@@ -1,4 +1,4 @@
-//! URL observations, which are validated, merged to one row per URL, and saved with one statement per chunk.
+//! Validates URL observations, merges them into one row per URL, and saves each chunk with one statement.
 
 use std::{
     borrow::Cow,
@@ -107,7 +107,7 @@ fn written(violations: &mut Violations, observation: &UrlObservation) -> FieldSe
 /// Observations that are ready to save.
 struct Chunk {
     checked: Checked,
-    /// One row for each URL of the valid items.
+    /// One row for each URL in the valid items.
     rows: Vec<Row>,
     /// The outcomes of the valid items. Before saving, only items with an unknown affiliate have one.
     outcomes: Vec<Outcome>,
@@ -132,8 +132,8 @@ impl Chunk {
         let are_known = |names: &CompanyNames| observations.iter().all(|observation| is_known(names, observation));
         let names = company.names(are_known).await?;
         let (rows, checked) = read(&names, observations);
-        // If an item's affiliate is unknown, only that item fails. Items of one URL with the same affiliate fail together. Different
-        // affiliates are looked up before the items are merged.
+        // An unknown affiliate fails only the items that name it. If items for one URL name different affiliates, the affiliates are looked
+        // up before the items are merged.
         let found = if has_several_affiliates(&rows) { Some(find_affiliates(company, &rows).await?) } else { None };
         Ok(Self::merge(rows, checked, found.as_ref()))
     }

@@ -21,9 +21,9 @@ use super::{
 };
 use storage::statement_context;
 
-/// The message for a request ID that has already opened a case with other content.
+/// The message for a request ID that has already opened a case with different content.
 const REQUEST_ID_REUSED: &str = "This request_id has already opened a case with other content.";
-const WHAT_TO_DO: &str = "Update that case, or send another request_id.";
+const WHAT_TO_DO: &str = "Update that case, or use a different request_id.";
 
 struct CaseRow {
     request_id: String,

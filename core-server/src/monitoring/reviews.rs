@@ -81,7 +81,7 @@ pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest
         );
         async move { statement.fetch_optional(&pool).await }
     };
-    // After a lost connection, a retry could find the new revision of its own first attempt.
+    // After a lost connection, a retry could see the revision that its own first attempt wrote.
     let can_retry = if revisions.is_some() { is_contention } else { can_retry };
     let reviewed = company.write_in(&company.context.backend.queues.monitoring, can_retry, write).await?;
     let reviewed = reviewed.ok_or_else(|| Error::url_not_found(id))?;
@@ -94,7 +94,7 @@ pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest
     }
 }
 
-/// Returns whether the review replaces the infractions: the mask names them, or a review without a mask has some.
+/// Returns whether the review replaces the infractions: the mask names them, or there is no mask and the review contains some.
 fn writes_infractions(review: &UrlReview, mask: Option<&FieldMask>) -> bool {
     mask.map_or(!review.infractions.is_empty(), |mask| mask.paths.iter().any(|path| path == INFRACTIONS))
 }

@@ -19,7 +19,7 @@ use storage::{
     table::{Attribute, Composite},
 };
 
-/// Maximum number of a company's own names.
+/// Maximum number of names that a company can add.
 const MAX_OWN_NAMES: i64 = 10_000;
 
 #[derive(Debug)]
@@ -67,12 +67,12 @@ pub(super) async fn add(
                 MAX_OWN_NAMES,
                 statement_context::writer()
             );
-            // A name may also need a type.
+            // A name can also require a new type.
             let pool = pool.creating(2 * names.len());
             async move { add.fetch_all(&pool).await }
         });
         let added = added.await?;
-        // A type that another writer has just added may also be the type of other items.
+        // A type that another writer has just added can also be the type that other items need.
         let are_types_known = !added.iter().any(|row| row.id.is_none() && row.fits && row.type_found);
         let is_known = |row: &Added| row.id.is_some() || !row.fits || !row.type_found && are_types_known;
         Ok(added.into_iter().map(|row| Some(row).filter(is_known)).collect())

@@ -43,7 +43,7 @@ use storage::{
 pub(super) struct BatchReads {
     pipeline: Pipeline,
     backend: Arc<Backend>,
-    /// Shared by all batches that have more than one invalid token.
+    /// Shared by all batches that contain more than one invalid token.
     signatures: Arc<SignaturePermits>,
 }
 
@@ -113,11 +113,11 @@ impl ReadService for BatchReads {
     }
 }
 
-/// Reads with a verification result, and reads without one. Each read has its index in the batch.
+/// Reads with a verification result, and reads without one. Each read is paired with its index in the batch.
 type SplitReads = (Vec<(u32, Read, Verified)>, Vec<(u32, Read)>);
 
 impl Batch {
-    /// Separates reads with a verification result from the others.
+    /// Separates reads that have a verification result from reads that do not.
     fn split(&self, tokens: &Tokens, reads: impl IntoIterator<Item = (u32, Read)>) -> SplitReads {
         let (mut known, mut others) = (Vec::new(), Vec::new());
         for (index, read) in reads {

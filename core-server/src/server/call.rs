@@ -32,7 +32,7 @@ pub(super) struct Arrival<'r> {
     pub(super) called: Called,
     pub(super) headers: &'r HeaderMap,
     pub(super) origin: Origin<'r>,
-    /// The verification result of the token, if already known.
+    /// The token's verification result, if already known.
     pub(super) verified: Option<Verified>,
 }
 
@@ -81,7 +81,7 @@ impl Called {
         }
     }
 
-    /// Returns the authorization that the call needs. Without a token, unknown operations are rejected like known operations.
+    /// Returns the authorization that the call needs. Callers without a token cannot tell unknown operations from known ones.
     pub(super) fn authorization(self) -> Authorization {
         match self {
             Self::Operation(operation) => operation.authorization,
@@ -156,7 +156,7 @@ pub(super) struct CallRecord {
     pub(super) called: Called,
     pub(super) caller: Caller,
     peer: Option<SocketAddr>,
-    /// Whether the access log has a line for the call. An in-process gateway logs its own calls.
+    /// Whether the access log contains a line for the call. An in-process gateway logs its own calls.
     is_logged: bool,
     pub(super) request_id: Option<HeaderValue>,
     pub(super) code: Code,
@@ -194,7 +194,7 @@ impl CallRecord {
         self.caller.token.as_ref().map(|token| token.company_id)
     }
 
-    /// Returns the context of the call's statements.
+    /// Returns the context for the call's statements.
     pub(super) fn statement_context(&self) -> StatementContext {
         let (request_id, token) = (self.request_id.clone(), self.caller.token.clone());
         StatementContext { name: self.called.name(), request_id, token }

@@ -39,7 +39,7 @@ pub(super) fn services() -> BTreeSet<&'static str> {
     Operation::ALL.iter().filter_map(name).chain([""]).collect()
 }
 
-/// Returns a service for a core that cannot serve yet. Health checks report `NOT_SERVING`, and other calls get `UNAVAILABLE`.
+/// Returns a service for a core that cannot serve yet. Health checks report `NOT_SERVING`, and other calls return `UNAVAILABLE`.
 pub async fn unready<B>()
 -> impl Service<Request<B>, Response = Response<Body>, Error = Infallible, Future: Send> + Clone + Send + 'static
 where

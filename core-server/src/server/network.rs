@@ -1,4 +1,4 @@
-//! Network calls, which are checked before their messages are read.
+//! Checks network calls before reading their messages.
 
 use std::{
     convert::Infallible,
@@ -143,7 +143,7 @@ where
     };
     let (body, measure, memory) = receive(pipeline, operation, body, company_id).await?;
     let work = match called.work(measure.items) {
-        // A single item can also be large. A batch of reads has no company and has its own limits.
+        // A single item can also be large. A batch of reads belongs to no company and has its own limits.
         DatabaseWork::Coalesced if memory.bytes() > HEAVY_BYTES => DatabaseWork::LongStatement,
         work => work,
     };

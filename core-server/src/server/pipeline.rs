@@ -1,5 +1,5 @@
-//! The steps of every call before its service, in a fixed order. A call arrives over the [network](super::network), from an in-process
-//! gateway ([`Middleware`]), or in a [batch of reads](super::batch_read):
+//! The steps that every call passes before its service, in a fixed order. A call arrives over the [network](super::network), from an
+//! in-process gateway ([`Middleware`]), or in a [batch of reads](super::batch_read):
 //!
 //! 1. *record*: records the call until the last byte of the response. Comes first, to include refused calls.
 //! 2. *head*: rejects anything but gRPC calls. The rejection reveals nothing about operations, callers or records.
@@ -62,7 +62,7 @@ struct SharedPipeline {
     call_timeout: Duration,
 }
 
-/// A call that has passed the checks. It is in flight until it is dropped.
+/// A call that has passed the checks. The call is in flight until it is dropped.
 pub(super) struct Call {
     pub(super) record: CallRecord,
     timeout: Duration,
@@ -84,7 +84,7 @@ pub(super) struct MeasuredMessage<M> {
     /// The number of items that the message writes.
     pub(super) written: usize,
     pub(super) work: DatabaseWork,
-    /// Whether receiving or serving the message can keep a processor busy for long.
+    /// Whether receiving or serving the message can keep a processor busy for a long time.
     pub(super) is_long: bool,
 }
 
@@ -110,8 +110,8 @@ impl Pipeline {
 
     /// Waits for the key of a call's token, if the key is unknown.
     ///
-    /// The wait is long and has its own bound, so it comes before the call is in flight. An overloaded process skips the wait, because it
-    /// verifies no signatures.
+    /// The wait is long and has its own bound, so it ends before the call counts as in flight. An overloaded process skips the wait,
+    /// because it verifies no signatures.
     pub(super) async fn learn_key(&self, called: Called, headers: &HeaderMap) {
         let mut presented = headers.get_all(AUTHORIZATION).iter().map(HeaderValue::as_bytes);
         if let (Some(token), None) = (presented.next(), presented.next())

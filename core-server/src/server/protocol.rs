@@ -1,4 +1,4 @@
-//! gRPC's rules for the head of a call, and the translation of the gRPC library's errors to the contract.
+//! Checks call heads against gRPC's rules, and translates the gRPC library's errors to the contract's errors.
 
 use compliance_api::{
     client::grpc_timeout,
@@ -27,7 +27,7 @@ pub(super) fn check_head(method: &Method, headers: &HeaderMap) -> Result<(), Err
         return Err(Error::new(Reason::MethodNotAllowed, message).with("method", "POST"));
     }
     if !headers.get(CONTENT_TYPE).is_some_and(|value| is_grpc(value.as_bytes())) {
-        let message = "The content-type of a call must be application/grpc or application/grpc+proto.";
+        let message = "The call's content-type must be application/grpc or application/grpc+proto.";
         return Err(Error::new(Reason::ContentTypeInvalid, message));
     }
     if headers.get_all(ENCODING).iter().any(|encoding| encoding != IDENTITY) {
@@ -47,7 +47,7 @@ fn is_grpc(content_type: &[u8]) -> bool {
     [&b"application/grpc"[..], b"application/grpc+proto"].iter().any(|known| media_type.eq_ignore_ascii_case(known))
 }
 
-/// Adds the HTTP status and headers to the rejection of a head, for clients that do not use gRPC.
+/// Adds the HTTP status and headers to a rejected head, for clients that do not use gRPC.
 pub(super) fn complete_rejection(reason: Reason, response: &mut Response<Body>) {
     match reason {
         Reason::MethodNotAllowed => {

@@ -26,7 +26,7 @@ const HEADER: usize = 5;
 
 /// Receives a request. Returns its body, its size, and the memory that it holds until the response is sent.
 ///
-/// Reads a single message whole. Stream messages are measured one by one as the service reads them.
+/// Reads a single message in full. Stream messages are measured one by one as the service reads them.
 pub(super) async fn receive<B>(
     pipeline: &Pipeline,
     operation: &'static Operation,
@@ -105,7 +105,7 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
     async fn end(&mut self) -> Result<(), Status> {
         loop {
             if !self.buffer.is_empty() {
-                return Err(malformed("The request has more than one message.").into());
+                return Err(malformed("The request contains more than one message.").into());
             }
             if self.body.is_end_stream() {
                 return Ok(());
@@ -125,7 +125,7 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
         }
         let length = u32::from_be_bytes([a, b, c, d]) as usize;
         if length > self.limits.encoded {
-            let message = format!("The request's message is larger than {} bytes.", self.limits.encoded);
+            let message = format!("The request's message exceeds {} bytes.", self.limits.encoded);
             return Err(Error::new(Reason::BodyTooLarge, message));
         }
         Ok(Some(HEADER + length))
@@ -149,8 +149,8 @@ impl<B: HttpBody<Data = Bytes, Error: Into<tonic::codegen::StdError>> + Unpin> M
 
     /// Reserves `bytes` in total for a message that has partly arrived.
     ///
-    /// Anyone can exhaust the memory for requests without a company. A batch of reads then uses the memory of a company for which it has a
-    /// valid token.
+    /// Anyone can exhaust the memory for requests without a company. A batch of reads then uses the memory of a company for which it
+    /// contains a valid token.
     fn grow_to(&mut self, bytes: usize, arrived: &[u8]) -> Result<(), Error> {
         let Err(limit) = self.memory.grow_to(bytes) else { return Ok(()) };
         if self.operation.path != Operation::BATCH_READ.path && !self.memory.can_reach(bytes) {
@@ -193,7 +193,7 @@ fn authorizations(mut message: &[u8]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the status of a request whose body did not arrive. A client that has cancelled its call does not read the status.
+/// Returns the status for a request whose body did not arrive. A client that has cancelled its call does not read the status.
 fn broken(error: impl Into<tonic::codegen::StdError>) -> Status {
     let status = Status::from_error(error.into());
     if status.code() == Code::Cancelled { status } else { malformed("The request's message is incomplete.").into() }

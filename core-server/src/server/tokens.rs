@@ -1,8 +1,9 @@
-//! The tokens of a batch of reads. Anyone can send a batch with many invalid tokens.
+//! Verifies the tokens in a batch of reads. Anyone can send a batch that contains many invalid tokens.
 //!
-//! Verifying a signature takes about as long as a read. A batch can therefore fail once, like any call. After that, its other signatures
-//! wait for a permit that all such batches share: the holder verifies a few signatures, and then pauses. Previously verified tokens never
-//! wait. Every token has its own result, because a gateway with other keys than the core sends valid and invalid tokens together.
+//! Verifying a signature takes about as long as a read. A batch can therefore fail once, like any call. After that, its remaining
+//! signatures wait for a permit that all such batches share: the holder verifies a few signatures, and then pauses. Previously
+//! verified tokens never wait. Every token has its own result, because a gateway whose keys differ from the core's sends valid and
+//! invalid tokens together.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -11,13 +12,13 @@ use tokio::{sync::Semaphore, time::sleep};
 
 use crate::access::{AccessPolicy, Verified};
 
-/// Number of invalid tokens after which a batch's other tokens wait for a permit.
+/// Number of invalid tokens after which a batch's remaining tokens wait for a permit.
 const FAILURES: usize = 1;
-/// Number of invalid tokens per permit. With the pause, all batches without a valid token together verify at most 800 signatures a second,
-/// and so do all other batches.
+/// Number of invalid tokens per permit. With the pause, all batches without a valid token together verify at most 800 signatures per
+/// second, as do all other batches.
 const FAILURES_PER_PERMIT: usize = 16;
 const PAUSE: Duration = Duration::from_millis(20);
-/// With more signatures than this, verification moves to another thread.
+/// Maximum number of signatures to verify on the current thread.
 const FEW_SIGNATURES: usize = 8;
 
 /// Permits to verify signatures. Batches with a valid token never wait for batches without one.
@@ -36,7 +37,7 @@ impl SignaturePermits {
 pub(super) struct Tokens {
     policy: Arc<AccessPolicy>,
     known: HashMap<String, Verified>,
-    /// Tokens without a result, from last to first.
+    /// Tokens still to be verified, from last to first.
     left: Vec<String>,
     /// Tokens whose keys are unknown until the key sets are reloaded.
     with_unknown_keys: Vec<String>,

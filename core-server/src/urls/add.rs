@@ -18,7 +18,7 @@ use storage::{
 use super::identity::identity;
 use crate::backend::Backend;
 
-/// Maximum number of URLs in a small request. Larger requests get their own statement.
+/// Maximum number of URLs in a small request. A larger request uses its own statement.
 pub const FEW_URLS: usize = 8;
 
 /// A URL to add, as sent.
@@ -33,7 +33,7 @@ pub(crate) const KNOWN: (&str, &str) = (include_str!("known.sql"), "bigint, byte
 /// The statement that adds URLs, with its parameter types.
 pub(crate) const ADD: (&str, &str) = (include_str!("add.sql"), "bigint[], text[], bytea[], text[], text[]");
 
-/// Adds validated URLs. Returns a result for each, in order.
+/// Adds validated URLs. Returns one result per URL, in order.
 pub(super) async fn add(
     backend: &Backend,
     few: &Writes<AddFew>,
@@ -78,7 +78,7 @@ fn new(urls: Vec<UrlInput>) -> Result<Vec<NewUrl>, Error> {
 
 /// Returns a query that inserts URLs, each with its company, and returns the ID of each new URL.
 ///
-/// `writers` has one writer per URL, or one writer for all.
+/// `writers` contains one writer per URL, or one writer for all.
 fn insert(urls: &[(i64, &NewUrl)], writers: &[String]) -> QueryScalar<'static, Postgres, Option<i64>, PgArguments> {
     let companies: Vec<i64> = urls.iter().map(|(company_id, _)| *company_id).collect();
     let texts: Vec<&str> = urls.iter().map(|(_, new)| new.url.as_str()).collect();
@@ -96,7 +96,7 @@ fn result(is_new: bool, url_id: Option<i64>) -> UrlResult {
     UrlResult { code: code.into(), url_id, msg: msg.to_owned() }
 }
 
-/// Adds the URLs of small requests. Concurrent requests of all companies share one statement.
+/// Adds the URLs in small requests. Concurrent requests from all companies share one statement.
 pub(crate) struct AddFew;
 
 pub(crate) struct FewUrls {
@@ -107,7 +107,7 @@ pub(crate) struct FewUrls {
 impl Write for AddFew {
     type Item = FewUrls;
     type Written = Vec<Option<i64>>;
-    /// Needs no key: if a statement contains a URL twice, it adds only the first one.
+    /// Needs no key: if a URL appears twice in a statement, only the first one is added.
     type Key = ();
     const NAME: &'static str = "writes of URLs";
 

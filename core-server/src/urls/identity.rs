@@ -1,4 +1,4 @@
-//! Computes the key of a URL within a company.
+//! Computes a URL's key within a company.
 
 use compliance_api::rules::normalised_url;
 use sha2::{Digest as _, Sha256};

@@ -1,7 +1,7 @@
-//! Streams a page of URLs of any size, from one statement and therefore one snapshot.
+//! Streams a page of URLs of any size from one statement, and therefore from one snapshot.
 //!
 //! The service reads rows ahead while memory allows, so most pages release their connection before the reader finishes. A page that cannot
-//! continue ends with an error, because the rest would come from another snapshot.
+//! continue ends with an error, because the rest would come from a different snapshot.
 
 use std::{
     sync::{
@@ -122,7 +122,7 @@ impl LargePage {
         Ok(())
     }
 
-    /// Decodes a row. The first row creates the `reader`, and its message has the total.
+    /// Decodes a row. The first row creates the `reader`, and its message contains the total.
     fn message(
         &self,
         row: &PgRow,

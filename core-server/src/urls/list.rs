@@ -76,7 +76,7 @@ const COMPARISON: Comparison<ListComplianceUrlsRequest> = Comparison {
 
 pub(crate) static STATEMENTS: LazyLock<Statements<ListComplianceUrlsRequest>> = LazyLock::new(|| Statements::of(&LIST));
 
-/// Returns the filters of a request for the whole list.
+/// Returns the filters in a whole-list request.
 pub(super) fn filters(request: ListAllComplianceUrlsRequest) -> ListComplianceUrlsRequest {
     ListComplianceUrlsRequest {
         incident_status_id: request.incident_status_id,
@@ -154,7 +154,7 @@ pub(super) async fn search(
     read_records(source, query, read).await
 }
 
-/// Returns a query that reads a URL in the form `R`.
+/// Returns a query that reads a URL as an `R`.
 pub(crate) fn query<R: Record>(place: &Place) -> String {
     let columns = selection::<R>(place.company, &[("compliance_urls", "u"), ("affiliates", "a")], &[]);
     let [own_type, own_name] = own_names(place.company);
@@ -162,12 +162,12 @@ pub(crate) fn query<R: Record>(place: &Place) -> String {
     place.fill(include_str!("record.sql"), &parts)
 }
 
-/// Reads a row of [`query`].
+/// Decodes a row that [`query`] returns.
 pub(super) fn read(reader: &Reader<ComplianceUrl>, row: &PgRow) -> Result<ComplianceUrl, sqlx::Error> {
     Ok(ComplianceUrl { infractions: infractions(row)?, ..reader.read(row)? })
 }
 
-/// Reads the infractions in a row of [`query`].
+/// Decodes the infractions in a row that [`query`] returns.
 pub(crate) fn infractions(row: &PgRow) -> Result<Vec<Infraction>, sqlx::Error> {
     let dates = row.try_get::<Option<Vec<ValidTimestamp>>, _>("infraction_dates")?.unwrap_or_default();
     let infractions = read_infractions(row)?.zip(dates);

@@ -1,4 +1,4 @@
-//! Endpoint addresses: which addresses cores connect to, and how cores resolve names.
+//! Resolves endpoint names, and decides which addresses cores can connect to.
 
 use std::{io, net::IpAddr};
 
@@ -11,8 +11,8 @@ const UNANSWERED: &str = "the host's name servers did not respond";
 
 /// Resolves a name to its addresses.
 ///
-/// Each lookup reads `/etc/hosts` and `/etc/resolv.conf`, and has its own connections. A silent name server neither delays other lookups
-/// nor blocks a thread. A lookup ends when nobody waits for it.
+/// Each lookup reads `/etc/hosts` and `/etc/resolv.conf`, and opens its own connections. A silent name server neither delays other lookups
+/// nor blocks a thread. A lookup ends when its caller stops waiting.
 pub(super) async fn look_up(name: &str) -> io::Result<Vec<IpAddr>> {
     let resolver = TokioResolver::builder_tokio().and_then(ResolverBuilder::build).map_err(io::Error::other)?;
     match resolver.lookup_ip(name).await {

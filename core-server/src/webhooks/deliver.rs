@@ -26,7 +26,7 @@ use crate::{backend::Backend, changes, lists::Source};
 
 /// Maximum number of messages to a webhook before other webhooks are served.
 const WEBHOOK_MESSAGES: usize = 16;
-/// Time after which a webhook with more messages waits for other webhooks.
+/// Time after which a webhook with further messages yields to other webhooks.
 const WEBHOOK_TURN: Duration = Duration::from_millis(500);
 /// Maximum number of changes in a message.
 const WEBHOOK_CHANGES: i64 = 100;
@@ -34,7 +34,7 @@ const WEBHOOK_CHANGES: i64 = 100;
 const WEBHOOK_BYTES: usize = 1 << 20;
 /// How long a core leases a webhook: longer than an attempt and its statements take. If a core crashes, the next attempt waits this long.
 const WEBHOOK_LEASE: Duration = Duration::from_mins(1);
-/// Maximum wait after the first failure. Doubles with each further failure.
+/// Maximum wait after the first failure. Doubles with each subsequent failure.
 const WEBHOOK_BACKOFF: Duration = Duration::from_secs(10);
 /// Maximum wait after any failure.
 const WEBHOOK_LONGEST_BACKOFF: Duration = Duration::from_hours(4);
@@ -125,13 +125,13 @@ impl Delivery {
         claim.fetch_optional(&self.backend.pool).await.map_err(from_database)
     }
 
-    /// Binds a statement about a message of the leased webhook. `position` is the end of the message.
+    /// Binds a statement about the leased webhook's message. `position` is the message's end.
     fn leased(&self, statement: &'static str, endpoint: &Endpoint, position: i64) -> Statement {
         let query = sqlx::query(statement).bind(self.company_id).bind(self.id).bind(endpoint.leased_until());
         query.bind(endpoint.message_id.clone()).bind(position)
     }
 
-    /// Runs a statement for a lease. Returns `false` if the webhook has changed since.
+    /// Runs a statement for a lease. Returns `false` if the webhook has since changed.
     async fn store(&self, statement: Statement) -> Result<bool, Error> {
         Ok(statement.fetch_optional(&self.backend.pool).await.map_err(from_database)?.is_some())
     }
@@ -190,7 +190,7 @@ fn too_large(changes: &[Change], bytes: usize) -> String {
     match changes {
         [Change { position, resource, id, .. }] => {
             format!(
-                "the endpoint responded 413 to a message with only change {position} ({resource} {id}): {bytes} bytes"
+                "the endpoint responded 413 to a message that contains only change {position} ({resource} {id}): {bytes} bytes"
             )
         }
         changes => {
@@ -209,13 +209,13 @@ fn disabled_reason(attempt: &Attempt, failing_since: Option<OffsetDateTime>, now
         return Some("The endpoint responded 410 Gone.".to_owned());
     }
     let is_given_up = failing_since.is_some_and(|since| now - since >= WEBHOOK_GIVE_UP);
-    is_given_up.then(|| format!("No attempt succeeded for three days. Error of the last attempt: {error}."))
+    is_given_up.then(|| format!("No attempt succeeded for three days. Last error: {error}."))
 }
 
-/// Returns the wait after a failed attempt, which followed `attempts` other failed attempts.
+/// Returns the wait after a failed attempt. `attempts` is the number of earlier failed attempts.
 ///
 /// The wait is random, up to a limit that doubles each time. This spreads the attempts after a common outage. If the endpoint requests a
-/// longer wait, its request applies, up to the maximum.
+/// longer wait, that wait applies, up to the maximum.
 fn wait(attempts: i64, retry_after: Option<Duration>) -> Duration {
     let doublings = u32::try_from(attempts).unwrap_or(u32::MAX);
     let limit =
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn retry_waits_double_and_respect_retry_after() {
         let longest = |attempts| (0..200).map(|_| wait(attempts, None)).max().unwrap();
-        // The waits that the page about webhooks documents.
+        // The waits that the webhooks page documents.
         for (attempts, seconds) in [(0, 10), (1, 20), (2, 40), (10, 10_240), (11, 14_400), (12, 14_400), (60, 14_400)] {
             let limit = Duration::from_secs(seconds);
             let longest = longest(attempts);

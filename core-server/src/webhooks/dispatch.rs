@@ -26,7 +26,7 @@ use crate::{
 const WEBHOOK_INTERVAL: Duration = Duration::from_millis(500);
 /// Timeout of a search.
 const WEBHOOK_DUE: Duration = Duration::from_secs(2);
-/// Maximum number of due webhooks that a search returns. Not all of them get a permit.
+/// Maximum number of due webhooks that a search returns. Not all of them receive a permit.
 const WEBHOOK_CANDIDATES: i64 = 1000;
 
 /// Maximum number of concurrent deliveries per core.

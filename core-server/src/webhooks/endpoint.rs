@@ -1,4 +1,4 @@
-//! The row of a webhook, and the webhook statements.
+//! A webhook's row, and the webhook statements.
 
 use std::{iter, sync::LazyLock, time::Duration};
 
@@ -12,7 +12,7 @@ use time::OffsetDateTime;
 
 /// How long a previous secret remains valid.
 pub(super) const PREVIOUS_SECRET_TIME: Duration = Duration::from_hours(24);
-/// Maximum clock error during a rotation after which the previous secret remains valid.
+/// Maximum clock error during a rotation that keeps the previous secret valid.
 const WEBHOOK_CLOCK_ERROR: Duration = Duration::from_hours(1);
 
 /// A webhook's row. Does not implement `Debug`, because it contains secrets.
@@ -38,7 +38,7 @@ pub(super) struct Endpoint {
     leased_until: ValidTimestamp,
     /// Maximum message size, in bytes, after the endpoint has rejected a larger message.
     pub(super) body_limit: Option<i64>,
-    /// The database's time of the read.
+    /// The database time of the read.
     pub(super) read_at: OffsetDateTime,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Endpoint {
 pub(super) struct Created {
     #[sqlx(flatten)]
     pub(super) endpoint: Endpoint,
-    /// Whether the same request created the webhook. If so, the repeated request gets the same response.
+    /// Whether the same request created the webhook. If so, the repeated request receives the same response.
     pub(super) is_of_request: bool,
 }
 
@@ -105,7 +105,7 @@ impl From<Endpoint> for Webhook {
     }
 }
 
-/// Returns a log entry, or `None` for a row without an entry.
+/// Returns a log entry, or `None` if the row contains no entry.
 pub(super) fn delivery(row: &PgRow) -> Result<Option<WebhookDelivery>, sqlx::Error> {
     let Some(number) = row.try_get("number")? else { return Ok(None) };
     Ok(Some(WebhookDelivery {

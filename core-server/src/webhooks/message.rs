@@ -5,7 +5,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use compliance_api::v1::Change;
 use serde::Serialize;
 
-/// The prefix of secrets.
+/// The prefix of every secret.
 const SECRET_PREFIX: &str = "whsec_";
 /// Size of a secret, in bytes.
 const SECRET: usize = 32;
@@ -18,7 +18,7 @@ pub(super) struct Message {
     pub(super) body: String,
 }
 
-/// A message body. The same changes have the same body, until an erasure removes personal data from them.
+/// A message body. The same changes always produce the same body, until an erasure removes personal data from them.
 #[derive(Serialize)]
 struct Body<D> {
     r#type: &'static str,
@@ -100,7 +100,7 @@ mod tests {
     use super::{Message, fitting};
 
     #[test]
-    fn fitting_changes_stay_within_the_body_limit() {
+    fn batches_respect_the_body_limit() {
         let changes: Vec<_> = (1..=9).map(|position| Change { position, ..Change::default() }).collect();
         let bytes = |count: usize| {
             Message::of_changes("msg_1".to_owned(), i64::MAX, i64::MAX, Some(i64::MAX), &changes[..count])
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(fitting(&changes, usize::MAX), 9);
     }
 
-    /// The example in the specification's libraries.
+    /// The example from the specification's libraries.
     #[test]
     fn signatures_match_the_standard_webhooks_example() {
         let message = Message { id: "msg_p5jXN8AQM9LWM0D4loKWxJek".into(), body: r#"{"test": 2432232314}"#.into() };

@@ -81,7 +81,7 @@ impl Sender {
             Some(path) => {
                 let pem = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
                 let found = Certificate::from_pem_bundle(&pem).ok().filter(|found| !found.is_empty());
-                found.ok_or_else(|| format!("{} holds no certificate in PEM", path.display()))?
+                found.ok_or_else(|| format!("{} contains no PEM certificate", path.display()))?
             }
             None => Vec::new(),
         };
@@ -92,7 +92,7 @@ impl Sender {
     pub(super) async fn check(&self, url: &str) -> Result<(), &'static str> {
         let url = Url::parse(url).ok().filter(|url| url.scheme() == "https").ok_or("must begin with https://")?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err("must not contain a user or a password");
+            return Err("must not contain a username or password");
         }
         let is_allowed = match url.host() {
             Some(Host::Domain(name)) => match timeout(WEBHOOK_RESOLVE_TIMEOUT, look_up(name)).await {

@@ -1,4 +1,4 @@
-//! The hash chain of the record of changes: the audit detects manual edits and reports the first affected position.
+//! Tests the hash chain of the record of changes: the audit detects manual edits and reports the first affected position.
 
 use compliance_api::v1::{AddComplianceUrlsRequest, UrlInput};
 use core_server::audit::{Broken, Checkpoint, checkpoint, companies, compare, verify};
@@ -110,7 +110,7 @@ async fn audit_detects_manual_edits() {
     }
 }
 
-/// Copies all rows of a company, so each row follows its predecessor.
+/// Copies all of a company's rows, so each row follows its predecessor.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn audit_detects_changes_copied_between_companies() {
     let core = TestCore::start().await;
@@ -172,7 +172,7 @@ async fn retention_keeps_the_chain_valid() {
     let company = new_company();
     fill(&core, company).await;
     let before = checkpoint(&mut *connection, company).await.unwrap().unwrap();
-    // Moves the first rows to the partition of an old month.
+    // Moves the first rows to an old month's partition.
     let old = [
         "create table changes_y2020m01 (like changes)".to_owned(),
         format!(
@@ -250,7 +250,7 @@ async fn audit_detects_deletion_of_the_oldest_changes() {
         let damage = damage.replace("{company}", &company.to_string());
         sqlx::raw_sql(AssertSqlSafe(damage.clone())).execute(&mut *connection).await.unwrap();
         assert_eq!(found(&mut connection, company).await, expected, "{damage}");
-        // The checkpoint at the end still matches, and the row of the earlier one is gone.
+        // The checkpoint at the end still matches, and the earlier checkpoint's row is gone.
         assert_eq!(compare(&mut connection, &end).await.unwrap(), None, "{damage}");
         assert_eq!(
             compare(&mut connection, &before).await.unwrap(),

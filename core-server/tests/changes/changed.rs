@@ -1,4 +1,4 @@
-//! Full lists with `changed_after`: records that have changed since a position.
+//! Tests full lists with `changed_after`, which contain only records that have changed since a position.
 
 use std::collections::BTreeSet;
 

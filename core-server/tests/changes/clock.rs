@@ -1,4 +1,4 @@
-//! Temporary clock errors: positions stay in order, and times recover.
+//! Tests temporary clock errors: positions stay in order, and times recover.
 
 use compliance_api::v1::{GetAffiliateRequest, SearchChangesRequest};
 use core_server::audit;
@@ -128,7 +128,7 @@ async fn setting_the_clock_back_loses_no_changes() {
 async fn clock_jumps_do_not_drop_monthly_partitions() {
     let options = fresh_database().await.options;
     let core = TestCore::over(options.clone(), 3).await;
-    // One connection, because another one could still meet the locks of a statement that has just failed.
+    // Uses one connection, because a second one could still encounter the locks of a statement that has just failed.
     let pool = PgPoolOptions::new().max_connections(1).connect_with(options).await.unwrap();
     let company = new_company();
     core.company(company).affiliate("A").await;
@@ -173,7 +173,7 @@ async fn clock_jumps_do_not_drop_monthly_partitions() {
         .unwrap();
         run("select drop_change_month()").await.unwrap_err();
         run("select make_change_months()").await.unwrap();
-        // More attempts within a day drop nothing. Earlier releases call `keep_changes`, which also drops nothing.
+        // Further attempts within a day drop nothing. Earlier releases call `keep_changes`, which also drops nothing.
         run("update change_retention set steady_since = steady_since - interval '23 hours', last_run_at = last_run_at - interval '1 hour'")
             .await
             .unwrap();

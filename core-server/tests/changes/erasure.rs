@@ -1,4 +1,4 @@
-//! Erasure removes personal data, keeps the chain valid, and leaves other records intact.
+//! Tests that erasure removes personal data, keeps the chain valid, and leaves other records intact.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use tonic::Code;
 use super::{all, list, replay::Copy};
 use crate::monitoring::builders::{observation, opening, some, url_incident};
 
-/// Marker in all texts of an erased affiliate or company.
+/// Marker in every text of an erased affiliate or company.
 const CANARY: &str = "qzcanary";
 
 async fn run(pool: &PgPool, statements: &str, company: i64) {
@@ -127,7 +127,7 @@ async fn affiliate_erasure_removes_all_personal_data() {
 
     assert_eq!(erase(&mut clients, 1).await.unwrap(), [2, 2, 2, 1]);
     assert_eq!(tables_with(&core.pool, company, CANARY).await, BTreeSet::new());
-    // For example, `incidents` still has the other affiliate's reference.
+    // For example, `incidents` still contains the other affiliate's reference.
     assert_eq!(tables_with(&core.pool, company, "others").await, others_before);
     assert_eq!(erase(&mut clients, 1).await.unwrap_err().code(), Code::NotFound);
     assert_counts_are_right(&core.pool).await;
@@ -172,7 +172,7 @@ async fn audit_distinguishes_manual_edits_from_erasures() {
     let core = TestCore::start().await;
     let altered = |first, last| Some(Broken::Altered { first, last });
     for (damage, expected) in [
-        // Edits of the row that contains the erased affiliate.
+        // Edits to the row that contains the erased affiliate.
         (
             "update changes set records[1] = replace(records[1], 'active', 'terminated') where position = 2",
             altered(1, 2),
@@ -181,7 +181,7 @@ async fn audit_distinguishes_manual_edits_from_erasures() {
         ("update changes set key = '00000000-0000-4000-8000-000000000000' where position = 2", altered(1, 2)),
         ("update changes set erased_digest = null where position = 2", altered(1, 2)),
         ("update changes set erased_digest = sha256('x') where position = 2", altered(1, 2)),
-        // Another row, made to look erased.
+        // A different row, edited to look erased.
         (
             "do $$
             declare
@@ -194,7 +194,7 @@ async fn audit_distinguishes_manual_edits_from_erasures() {
             $$",
             altered(3, 3),
         ),
-        // Edits of the erasure entry.
+        // Edits to the erasure entry.
         ("update changes set records = '{}' where operation = 4", altered(1, 2)),
         ("update changes set records = '{x}' where operation = 4", altered(1, 2)),
         (r#"update changes set records = array['{"2": "x"}'] where operation = 4"#, altered(1, 2)),

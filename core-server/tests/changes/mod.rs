@@ -1,4 +1,4 @@
-//! The record of changes: content, order and retention.
+//! Tests the record of changes: content, order and retention.
 
 pub(crate) mod chain;
 pub(crate) mod changed;
@@ -80,7 +80,7 @@ fn named<T>(id: &str, message: T) -> Request<T> {
     request
 }
 
-/// A second call of `record_changes_of` would change any function that lacks a column.
+/// A second call to `record_changes_of` would change any function that lacks a column.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_record_every_column() {
     let pool = TestCore::start().await.pool;
@@ -313,7 +313,7 @@ async fn monthly_partitions_are_created_and_dropped() {
         sqlx::raw_sql(statement).execute(&mut connection).await.unwrap();
     }
     assert_eq!(parts(&mut connection).await.len(), 4);
-    // The first call drops the month, and the second one drops old rows in the default partition.
+    // The first call drops the month, and the second drops old rows in the default partition.
     for expected in [&[2, 3][..], &[3], &[3]] {
         sqlx::query("select keep_changes(30)").execute(&mut connection).await.unwrap();
         assert_eq!(parts(&mut connection).await, made);

@@ -1,4 +1,4 @@
-//! Affiliates that take over each other's names. Only committed names are recorded, not the names released within a transaction.
+//! Tests affiliates that take over each other's names. Only committed names are recorded, not names released within a transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,7 +98,7 @@ async fn reassigned_names_are_recorded_once() {
     let mut next = expected.next();
     for change in all(clients, 0, 7).await {
         let field = change.fields.iter().find(|field| ["affiliate_name", "distributor_name"].contains(&&*field.field));
-        let field = field.unwrap_or_else(|| panic!("no field has the new name: {change:?}"));
+        let field = field.unwrap_or_else(|| panic!("no field contains the new name: {change:?}"));
         let (before, after) = (field.before.as_deref(), field.after.clone().unwrap());
         assert!(known.contains(&*after), "{change:?}");
         assert_eq!(before, copy.get(&change.id).map(String::as_str), "{change:?}");
@@ -111,7 +111,7 @@ async fn reassigned_names_are_recorded_once() {
     assert!(next.is_none(), "{next:?}");
     for pair in snapshots.windows(2) {
         let changed = ids.iter().filter(|id| pair[0].1[id] != pair[1].1[id]).count() as i64;
-        assert_eq!(pair[1].0 - pair[0].0, changed, "each renamed affiliate must be one change: {pair:?}");
+        assert_eq!(pair[1].0 - pair[0].0, changed, "each renamed affiliate must produce one change: {pair:?}");
     }
     // Webhooks and watchers read the same rows.
     let released = "select count(*) from changes where company_id = $1 and records::text like '%....%'";

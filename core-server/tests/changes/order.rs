@@ -1,4 +1,4 @@
-//! Positions follow commit order, even if transactions stay open or roll back.
+//! Tests that positions follow commit order, even if transactions stay open or roll back.
 
 use std::{
     sync::atomic::{AtomicI64, AtomicUsize, Ordering},
@@ -14,7 +14,7 @@ use tokio::{task::yield_now, time::timeout};
 
 use super::list;
 
-/// Timeout for each step, longer than any step takes.
+/// Generous timeout for each step.
 const SOON: Duration = Duration::from_mins(2);
 
 /// Writers hold their transactions open until the reader has read again, and some of them roll back.
@@ -51,7 +51,7 @@ async fn readers_see_positions_without_gaps() {
     let read = async {
         let (mut clients, mut last) = (core.company(company), 0);
         loop {
-            // Checked before the read, so the next page has all committed changes.
+            // Checked before the read, so the next page contains all committed changes.
             let have_ended = ended.load(Ordering::SeqCst) == WRITERS;
             let request = ListChangesRequest { after: Some(last), limit: Some(5), ..ListChangesRequest::default() };
             let page = list(&mut clients, request).await.unwrap();

@@ -1,4 +1,4 @@
-//! Operators' own changes to schema and data: readers of the record of changes keep working, and data changes are recorded.
+//! Tests operators' own changes to schema and data: readers of the record of changes keep working, and data changes are recorded.
 
 use compliance_api::{
     json::datetime_text,
@@ -247,7 +247,7 @@ async fn record_keys_are_immutable() {
     assert_eq!(changes.last().map(|change| change.fields.len()), Some(2));
 }
 
-/// Some tables have longer keys, so two rows of a company can have the same ID.
+/// Some tables have longer keys, so two of a company's rows can have the same ID.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rows_with_equal_ids_are_recorded_separately() {
     let core = TestCore::start().await;
@@ -279,7 +279,7 @@ async fn rows_with_equal_ids_are_recorded_separately() {
     assert_eq!(updates, expected);
 }
 
-/// Released names are not recorded, so each affiliate needs another name before the commit.
+/// Released names are not recorded, so each affiliate needs a new name before the commit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn released_names_cannot_be_committed() {
     let core = TestCore::start().await;

@@ -1,4 +1,4 @@
-//! Reads of earlier states: every state seen between writes can be read again later.
+//! Tests reads of earlier states: every state seen between writes can be read again later.
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AddVocabularyEntriesRequest, Affiliate, AffiliateInput, AffiliateUpdate,
@@ -198,13 +198,13 @@ async fn earlier_states_stay_readable() {
     // Another company's changes must not interfere.
     history(&core, other).await;
     read_every_state(&core, company, &snapshots).await;
-    // Rows of earlier releases have no `parents`.
+    // Rows from earlier releases contain no `parents`.
     let before = format!("update changes set parents = null where company_id = {company}");
     sqlx::raw_sql(AssertSqlSafe(before)).execute(&core.pool).await.unwrap();
     read_every_state(&core, company, &snapshots).await;
 }
 
-/// Compares reads of earlier states with the snapshots of a history. Replaces the times of the changes.
+/// Compares reads of earlier states with a history's snapshots. Overwrites the change times.
 pub(super) async fn read_every_state(core: &TestCore, company: i64, snapshots: &[Snapshot]) {
     spread(core, company).await;
     let clients = core.company(company);
@@ -220,7 +220,7 @@ pub(super) async fn read_every_state(core: &TestCore, company: i64, snapshots: &
     assert!(affiliates.len() >= 42 && urls.len() == 6 && cases.len() == 2, "{affiliates:?} {urls:?} {cases:?}");
     for Snapshot { position, affiliates: of_affiliates, urls: of_urls, cases: of_cases } in snapshots {
         let as_of = second(*position);
-        // Concurrently, because there are thousands of reads.
+        // Runs concurrently, because there are thousands of reads.
         join_all(affiliates.iter().map(async |&id| {
             let request = GetAffiliateRequest { id, as_of: as_of.clone() };
             let found = read(clients.affiliates.clone().get_affiliate(request).await);
@@ -282,7 +282,7 @@ async fn searches_and_feed_return_the_same_changes() {
     searches_find(&mut clients, feed).await;
 }
 
-/// Asserts that searches find the feed's changes, newest first: all of them, and those of one record.
+/// Asserts that searches find the feed's changes, newest first: all changes, and the changes to one record.
 pub(super) async fn searches_find(clients: &mut GrpcClients, mut feed: Vec<Change>) {
     feed.reverse();
     let mut search = async |request: &SearchChangesRequest| {

@@ -60,7 +60,7 @@ impl Copy {
         Some(vocabulary.default_name(id).map_or_else(own, str::to_owned))
     }
 
-    /// Returns a record as reads do, from its own fields and its affiliate's fields.
+    /// Builds a record as reads return it, from its own fields and its affiliate's fields.
     fn record<R: Record>(&self, id: i64, own: &Fields) -> R {
         let mut record = R::default();
         let affiliate = own.get("affiliate_id").map(|id| &self.0["affiliate"][&id.parse().unwrap()]);
@@ -154,7 +154,7 @@ async fn changes_rebuild_every_record() {
     let company = new_company();
     let mut clients = core.company(company);
     write_all(&mut clients).await;
-    // Simulates a client with another time zone and `DateStyle`. On Citus, the nodes would misread dates in another style.
+    // Simulates a client with a different time zone and `DateStyle`. On Citus, the nodes would misread dates in a different style.
     let style = if connect_to_citus(&core.pool).await.is_some() { "" } else { "set datestyle = 'SQL, DMY';" };
     let by_hand = format!(
         "set time zone 'Asia/Kolkata'; {style} begin;
@@ -307,7 +307,7 @@ async fn write_all(clients: &mut GrpcClients) {
     clients.monitoring.close_case(CloseCaseRequest { id: two, ..CloseCaseRequest::default() }).await.unwrap();
 }
 
-/// Changes are stored as rows with the columns that the table has at that time.
+/// Changes are stored as rows with the columns that the table had at that time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn new_columns_are_absent_from_old_changes() {
     let database = fresh_database().await;

@@ -1,4 +1,4 @@
-//! Restored databases: clients can detect that positions, IDs and etags from after the backup are lost.
+//! Tests restored databases: clients can detect that positions, IDs and etags from after the backup are lost.
 
 use compliance_api::v1::{
     AffiliateInput, AffiliateUpdate, CaseInput, GetAffiliateRequest, ListAffiliatesRequest, ListChangesRequest,
@@ -291,7 +291,7 @@ async fn only_new_database_identities_trigger_a_jump() {
     };
     let core = TestCore::over(database.clone(), 4).await;
     assert_eq!(restores(&core.pool).await, 0);
-    // Simulates a restored dump, in which the table has another OID.
+    // Simulates a restored dump, in which the table has a different OID.
     let other = "update database_identity set identity = identity || '0'";
     sqlx::raw_sql(other).execute(&core.pool).await.unwrap();
     drop(core);
@@ -317,7 +317,7 @@ async fn lost_etags_never_match_again() {
         UpdateAffiliateRequest { update: Some(update) }
     };
     jump(&core.pool).await;
-    // The record still has the etag from the backup. The response has the same etag as the next read.
+    // The record still has the etag from the backup. The response contains the same etag as the next read.
     let saved = clients.affiliates.update_affiliate(update("after the restore", "1")).await.unwrap().into_inner();
     let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
     assert_eq!(saved.etag, read.etag);

@@ -1,4 +1,4 @@
-//! Change watches with slow, late and many readers.
+//! Tests change watches with slow, late and many readers.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ async fn watch_patiently(clients: &GrpcClients) -> Result<Streaming<WatchChanges
 }
 
 async fn next(watch: &mut Streaming<WatchChangesResponse>) -> Result<WatchChangesResponse, Status> {
-    let message = timeout(PATIENCE, watch.message()).await.expect("no message arrived in time")?;
+    let message = timeout(PATIENCE, watch.message()).await.expect("timed out waiting for a message")?;
     Ok(message.expect("the watch ended"))
 }
 
@@ -110,7 +110,7 @@ async fn stalled_readers_are_disconnected_and_hold_no_memory() {
     add(&core.pool, company, 1, 2000).await;
     let start = Instant::now();
     while memory.reserved() == 0 {
-        assert!(start.elapsed() < PATIENCE, "the core read no page");
+        assert!(start.elapsed() < PATIENCE, "the core did not read a page");
         sleep(Duration::from_millis(1)).await;
     }
     while memory.reserved() > 0 {
@@ -197,7 +197,7 @@ async fn watch_limit_applies_per_company() {
     let core = TestCore::start().await;
     let most = core_server::limits::WATCHERS_OF_A_COMPANY;
     let (company, other) = (core.company(new_company()), core.company(new_company()));
-    // All at the same time, as after a restart, and more than the company's limit for other concurrent calls.
+    // All at once, as after a restart, and more than the company's limit for other concurrent calls.
     let open = stream::iter(0..most).map(|_| watch_patiently(&company)).buffer_unordered(most);
     let read = open.map(|watch| {
         let mut watch = watch.unwrap();

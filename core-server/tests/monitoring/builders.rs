@@ -1,4 +1,4 @@
-//! Builders for the request messages of these tests.
+//! Builds request messages for these tests.
 
 use compliance_api::v1::{
     CaseInput, FieldViolation, IncidentInput, IncidentType, InfractionInput, OpenCaseRequest, UrlObservation,

@@ -1,4 +1,4 @@
-//! Every field of an export, and every column of a counted table.
+//! Tests every field in an export, and every column in a counted table.
 
 use compliance_api::v1::{ExportCasesRequest, ExportUrlsRequest, OpenCaseRequest, UrlObservation};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ fn changes(column: &str, data_type: &str, nullable: bool) -> Vec<String> {
     let mut values: Vec<String> = match (column, data_type) {
         ("affiliate_id", _) => vec!["2".to_owned()],
         ("case_id", _) => vec!["7".to_owned()],
-        // Other fine and coarse buckets, and the same day.
+        // Different fine and coarse buckets, and the same day.
         (_, "timestamp with time zone") => ["1 day", "100 days", "-40 days", "1 second"]
             .iter()
             .map(|change| format!("coalesce(t.{column}, timestamptz '2024-05-01Z') + interval '{change}'"))

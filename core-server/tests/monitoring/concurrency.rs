@@ -1,4 +1,4 @@
-//! Concurrent writers.
+//! Tests concurrent writers.
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AttachIncidentsRequest, BatchOpenCasesRequest, CaseInput, DetachIncidentsRequest,
@@ -82,7 +82,7 @@ async fn concurrent_updates_keep_all_fields() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_opens_with_equal_ids_create_one_case() {
+async fn duplicate_concurrent_opens_create_one_case() {
     let service = TestCore::start().await;
     let mut company = service.company(1);
     company.affiliate("A").await;
@@ -145,7 +145,7 @@ async fn random_writes_keep_counts_correct() {
     hold(&service.pool).await;
 }
 
-/// Makes one write of a random kind.
+/// Performs a random kind of write.
 async fn write(company: &mut GrpcClients, cases: &[i64], random: &mut StdRng, name: &str) {
     let m = &mut company.monitoring;
     let case_id = cases[random.random_range(0..cases.len())];

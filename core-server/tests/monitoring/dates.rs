@@ -1,4 +1,4 @@
-//! Dates that case changes set.
+//! Tests the dates that case changes set.
 
 use compliance_api::v1::{
     AttachIncidentsRequest, CaseInput, CloseCaseRequest, ComplianceCase, OpenCaseRequest, ReopenCaseRequest,
@@ -13,7 +13,7 @@ use super::builders::{at, form_incident, opening, some, text};
 
 const LONG_AGO: &str = "2020-01-01 00:00:00";
 
-/// Moves the dates of all cases back by a day, to tell new dates from old ones.
+/// Moves all cases' dates back by a day, to tell new dates from old ones.
 async fn age(service: &TestCore) {
     sqlx::query(
         "update compliance_cases set created_date = created_date - interval '1 day',

@@ -1,4 +1,4 @@
-//! Etags of cases and URLs, and request IDs reused with other content.
+//! Tests case and URL etags, and request IDs reused with different content.
 
 use std::collections::BTreeSet;
 
@@ -206,7 +206,7 @@ fn with(change: impl Fn(&mut CaseInput)) -> OpenCaseRequest {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reused_request_ids_with_other_content_are_rejected() {
+async fn reused_request_ids_with_different_content_are_rejected() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     company.affiliate("A").await;
@@ -270,7 +270,7 @@ async fn conflicting_items_do_not_fail_the_batch() {
         ]
     );
     let message = "The case.case_worker field differs from the value set when the case was opened. Update that case, or \
-                   send another request_id.";
+                   use a different request_id.";
     assert_eq!(violations(&results[1].violations), [("case.case_worker", message)]);
     assert_eq!(results[1].msg, "This request_id has already opened a case with other content.");
 }

@@ -1,4 +1,4 @@
-//! Exports, and their import into the same or another company.
+//! Tests exports, and their import into the same or a different company.
 
 use std::time::Duration;
 
@@ -25,13 +25,13 @@ async fn add_urls(core: &TestCore, company: i64, count: i32, bytes: i32) -> Vec<
     ids
 }
 
-/// Returns the last ID and the record count of each export page.
+/// Returns each export page's last ID and record count.
 async fn pages(clients: &mut GrpcClients, pause: Duration) -> Vec<(i64, usize)> {
     let mut messages = clients.monitoring.export_urls(ExportUrlsRequest::default()).await.unwrap().into_inner();
     let mut pages = Vec::new();
     while let Some(page) = messages.message().await.unwrap() {
         pages.push((page.last_url_id, page.observations.len()));
-        // The reader pauses after the first page and after every third page from there.
+        // The reader pauses after the first page, and then after every third page.
         if pages.len() % 3 == 1 {
             sleep(pause).await;
         }
@@ -39,7 +39,7 @@ async fn pages(clients: &mut GrpcClients, pause: Duration) -> Vec<(i64, usize)> 
     pages
 }
 
-/// The core drops a page that stays unread for half a second, and reads it again from the reader's position.
+/// The core drops a page that stays unread for half a second, and rereads it from the reader's position.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_readers_receive_every_record_once() {
     let core = TestCore::start().await;
@@ -53,7 +53,7 @@ async fn slow_readers_receive_every_record_once() {
     assert_eq!(read, ids.len());
 }
 
-/// A page with long texts holds few records, but is not the last page.
+/// A page with long texts contains few records, but is not the last page.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn exports_with_long_texts_are_complete() {
     let core = TestCore::start().await;
@@ -161,8 +161,8 @@ async fn reimported_exports_change_nothing() {
     });
     let results = open(&mut company, differing.collect()).await;
     for result in &results {
-        let message = "The case.submitter field differs from the current case. Update that case, or send \
-                       another request_id.";
+        let message = "The case.submitter field differs from the current case. Update that case, or \
+                       use a different request_id.";
         assert_eq!(violations(&result.violations), [("case.submitter", message)], "{result:?}");
         assert_eq!(result.code(), ResultCode::Duplicate);
     }
@@ -180,7 +180,7 @@ async fn caller_request_ids_take_precedence_over_generated_ones() {
     let id: i64 = sqlx::query_scalar(insert).bind(affiliate).fetch_one(&core.pool).await.unwrap();
     let exported = cases(&mut company).await;
     assert_eq!(exported[0].request_id, Some(format!("case-{id}")));
-    // In another company, the same request opens a new case.
+    // In a different company, the same request opens a new case.
     assert!(open(&mut other, exported.clone()).await[0].created);
     let spelled_otherwise = OpenCaseRequest { request_id: Some(format!("case-0{id}")), ..exported[0].clone() };
     assert!(open(&mut company, vec![spelled_otherwise]).await[0].created);

@@ -1,4 +1,4 @@
-//! Attaching and detaching incidents, and the case of a URL.
+//! Tests attaching and detaching incidents, and the case that a URL shows.
 
 use compliance_api::v1::{
     AttachIncidentsRequest, DetachIncidentsRequest, IncidentInput, IncidentKey, IncidentResult, IncidentType,
@@ -129,7 +129,7 @@ async fn urls_show_their_latest_case() {
     let second = company.open(opening("r-2")).await;
     attach(&mut company, second, incidents()).await;
     assert_eq!(company.url(url).await.case_id, Some(second));
-    // A repeated attach to the older case changes nothing.
+    // Attaching the URL to the older case again changes nothing.
     attach(&mut company, first, incidents()).await;
     assert_eq!(company.url(url).await.case_id, Some(second));
     detach(&mut company, second, vec![url_key("https://example.org/")]).await;

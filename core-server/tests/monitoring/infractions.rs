@@ -1,4 +1,4 @@
-//! Recording and withdrawing infractions.
+//! Tests recording and withdrawing infractions.
 
 use compliance_api::v1::{
     InfractionInput, InfractionResult, RecordInfractionsRequest, UrlInfraction, WithdrawInfractionsRequest,

@@ -1,4 +1,4 @@
-//! Composite input types: the order of their attributes does not matter.
+//! Tests that the order of attributes in composite input types does not matter.
 
 use core_server::database;
 use test_support::{TestCore, fresh_database};

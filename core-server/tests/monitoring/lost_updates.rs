@@ -1,5 +1,5 @@
-//! Lost updates: writers of different fields wait for the same record, and every field keeps its writer's value. A statement that reads the
-//! record before it locks the row would write back old values of the other fields.
+//! Tests for lost updates: writers of different fields wait for the same record, and every field keeps its writer's value. A statement that
+//! reads the record before it locks the row would overwrite the other fields with old values.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use super::builders::{form_incident, observation, opening, some};
 
-/// Number of concurrent writers, fewer than the core has connections.
+/// Number of concurrent writers, less than the core's number of connections.
 const WRITERS: usize = 6;
 
 type Writer<'w> = LocalBoxFuture<'w, ()>;

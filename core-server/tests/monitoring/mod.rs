@@ -1,4 +1,4 @@
-//! Operations of internal services, and the records that partners read afterwards.
+//! Tests operations for internal services, and the records that partners read afterwards.
 
 pub(crate) mod builders;
 mod cases;

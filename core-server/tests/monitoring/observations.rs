@@ -1,4 +1,4 @@
-//! Observations, and the resulting URLs that partners read.
+//! Tests observations, and the resulting URLs that partners read.
 
 use compliance_api::{
     rules::Check as _,
@@ -294,7 +294,7 @@ async fn observations_record_their_infractions() {
     kind.infraction_name = None;
     let item = |infractions| UrlObservation { infractions, ..observation("https://example.org/") };
     let id = company.observe_one(item(vec![first.clone(), kind])).await;
-    // The same infraction with another date is not added again.
+    // The same infraction with a different date is not added again.
     first.created_date = Some(at("2025-01-01 00:00:00"));
     company.observe_one(item(vec![infraction("Recruiting", "cross-recruiting"), first.clone(), first])).await;
     let read = company.url(id).await.infractions;

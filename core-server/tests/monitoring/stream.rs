@@ -1,4 +1,4 @@
-//! Observation streams.
+//! Tests observation streams.
 
 use std::time::Duration;
 
@@ -95,13 +95,13 @@ async fn waiting_chunks_are_dropped_after_a_disconnect() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(Duration::from_mins(1), wait).await.expect("the condition was not met in time");
+        tokio::time::timeout(Duration::from_mins(1), wait).await.expect("timed out waiting for the condition");
     };
     let waiting = "select count(*) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'";
     until(waiting, |waiting| waiting > 0).await;
     drop((sender, stream));
-    // The core cancels the statement and sends no other.
+    // The core cancels the statement and does not send another.
     until(waiting, |waiting| waiting == 0).await;
     transaction.rollback().await.unwrap();
     let active = "select count(*) from pg_stat_activity

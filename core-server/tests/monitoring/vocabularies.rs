@@ -1,4 +1,4 @@
-//! Listing, extending and using vocabularies.
+//! Tests listing, extending and using vocabularies.
 
 use compliance_api::v1::{
     AddVocabularyEntriesRequest, CaseInput, ListComplianceUrlsRequest, ListVocabulariesRequest, UrlObservation,
@@ -25,7 +25,7 @@ fn entry(vocabulary: VocabularyKind, name: &str, kind: Option<&str>) -> Vocabula
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn companies_have_the_default_vocabularies() {
+async fn new_companies_start_with_default_vocabularies() {
     let service = TestCore::start().await;
     let lists = list(&mut service.company(1)).await;
     assert_eq!(lists.iter().map(|list| list.vocabulary).collect::<Vec<_>>(), (1..=9).collect::<Vec<_>>());
@@ -100,7 +100,7 @@ pub(super) async fn add_and_use_names(service: &TestCore) {
     assert_eq!(own.len(), 6);
     assert!(own.contains(&(8, "evasion", Some("Tax"))) && own.contains(&(8, "miracle", Some("Health Claim"))));
 
-    // Other companies do not have these names.
+    // Other companies cannot use these names.
     let mut stranger = service.company(2);
     assert!(list(&mut stranger).await.iter().flat_map(|list| &list.entries).all(|entry| !entry.own));
     let result = stranger.observe(vec![item()]).await.pop().unwrap();

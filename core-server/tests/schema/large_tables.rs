@@ -1,15 +1,15 @@
-//! Migrations must not block users of large tables. Before each migration commits, the test asks PostgreSQL what the migration did to
-//! existing tables. `docs/adding-a-field.md` describes the alternatives.
+//! Tests that migrations do not block users of large tables. Before each migration commits, the test asks PostgreSQL what the migration did
+//! to existing tables. `docs/adding-a-field.md` describes the alternatives.
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, migrate::Migrator};
 use test_support::fresh_database;
 
 static STEPS: Migrator = sqlx::migrate!("./migrations");
 
-/// Last migration from before the rules. It also follows them.
+/// The last migration that predates the rules. It also follows them.
 const BEFORE_RULES: i64 = 20_261_121_000_008;
 
-/// Inserts a row in each table that migrations can change.
+/// Inserts rows into every table that migrations can change.
 const TABLES: &str = "
     insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (1, 1, 'A', 'A'), (1, 2, 'B', 'B');
     insert into compliance_cases (company_id, id, affiliate_id) values (1, 1, 1);
@@ -26,7 +26,7 @@ const BEFORE: &str = "
             and convalidated) as constraints, array(select indexrelid from pg_index where indrelid = c.oid) as indexes
         from pg_class c where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'";
 
-/// Returns the first rule that the statements of this transaction violate.
+/// Returns the first rule that this transaction's statements violate.
 const BROKEN: &str = "
     with large as (
         select b.*, exists (select from pg_locks where pid = pg_backend_pid() and relation = b.oid and granted and mode in
@@ -64,7 +64,7 @@ fn broken_outside(sql: &str) -> Option<&'static str> {
     if let Some(body) = statement.strip_prefix("do $$") {
         let is_whole = body.find("$$").is_some_and(|end| end + 2 == body.len());
         return (!is_whole || !body.contains("commit;") || !body.contains(" limit ") || !body.contains("lock_timeout"))
-            .then_some("must be one `do $$ … $$` that changes rows in batches with a `limit`, commits each, and sets a `lock_timeout`");
+            .then_some("must be one `do $$ … $$` that changes rows in batches with a `limit`, commits each batch, and sets a `lock_timeout`");
     }
     if statement.contains(';') {
         return Some("must be one statement: PostgreSQL runs several as one transaction");
@@ -74,7 +74,7 @@ fn broken_outside(sql: &str) -> Option<&'static str> {
         return Some("can only create or drop indexes `concurrently`, or change rows in batches");
     }
     let checks = statement.starts_with("create") && statement.contains("if not exists");
-    checks.then_some("must not use `if not exists`: an unfinished index of an earlier attempt exists")
+    checks.then_some("must not use `if not exists`: an earlier attempt can leave an unfinished index")
 }
 
 /// Runs a migration and returns the rule that it violates, if any.
@@ -96,7 +96,7 @@ async fn broken(connection: &mut PgConnection, sql: &str) -> Option<String> {
     rule
 }
 
-/// Creates the schema from before the rules, with a few records.
+/// Creates the schema as it was before the rules, with a few records.
 async fn before_rules() -> PgConnection {
     let mut connection = PgConnection::connect_with(&fresh_database().await.options).await.unwrap();
     let schema = "create schema before_rules; set search_path = before_rules";

@@ -1,4 +1,4 @@
-//! The core finds columns and attributes by name, in any order. At startup, it rejects a database that lacks one of them.
+//! Tests that the core finds columns and attributes by name, in any order, and rejects a database that lacks one of them at startup.
 
 pub(crate) mod large_tables;
 
@@ -200,7 +200,7 @@ async fn input_types_can_gain_attributes_at_runtime() {
     round_trip(&mut clients, "Before").await;
     run(&pool, "alter type affiliate_input add attribute added text").await;
     round_trip(&mut clients, "After").await;
-    // Adds an attribute before creates, and another one before a batch update.
+    // Adds an attribute before the creates, and another before a batch update.
     run(&pool, "alter type affiliate_input add attribute added_too boolean").await;
     let ids = [clients.affiliate("X").await, clients.affiliate("Y").await];
     run(&pool, "alter type affiliate_input add attribute added_at_last bigint").await;
@@ -292,7 +292,7 @@ async fn special_values_are_stored_correctly() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn waiting_migrations_do_not_block_readers() {
     let pool = database::connect(fresh_database().await.options, 4).await.unwrap();
-    // Reverts to the schema of an earlier release.
+    // Reverts to an earlier release's schema.
     let last = "
         delete from _sqlx_migrations where version = 20261124000010;
         drop function count_revision cascade;

@@ -1,4 +1,4 @@
-//! Webhooks with wrong stored times, from a clock that was ahead or a manual change with `psql`.
+//! Tests webhooks with wrong stored times, from a clock that was ahead or a manual change with `psql`.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ async fn clock_jumps_do_not_delay_deliveries() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clock_jumps_do_not_keep_old_secrets() {
+async fn clock_jumps_do_not_keep_old_secrets_valid() {
     let mut fixture = Fixture::start().await;
     let rotate = RotateWebhookSecretRequest { id: fixture.id };
     let rotated = fixture.clients.webhooks.rotate_webhook_secret(rotate).await.unwrap().into_inner();

@@ -1,4 +1,4 @@
-//! Webhook operations: creating, changing, testing and deleting webhooks, and rotating secrets.
+//! Tests webhook operations: creating, changing, testing and deleting webhooks, and rotating secrets.
 
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ async fn unsafe_webhook_urls_are_rejected() {
         ("https://[::ffff:10.0.0.1]/", "must have a host with a public address"),
         ("https://169.254.169.254/latest/meta-data", "must have a host with a public address"),
         ("http://partner.example/", "must begin with https://"),
-        ("https://user:password@partner.example/", "must not contain a user or a password"),
+        ("https://user:password@partner.example/", "must not contain a username or password"),
     ] {
         let webhook = WebhookInput { url: Some(url.to_owned()), ..WebhookInput::default() };
         let request = CreateWebhookRequest { webhook: Some(webhook) };
@@ -73,7 +73,7 @@ async fn unsafe_webhook_urls_are_rejected() {
         assert_eq!((error.code(), &*reason_of(&error)), (Code::InvalidArgument, "INVALID_FIELDS"), "{url}");
         assert_eq!(error.message(), format!("The url field {must}."), "{url}");
     }
-    // Simulates a name that resolves to another address at delivery.
+    // Simulates a name that resolves to a different address at delivery.
     let (id, _) = create(&mut clients, "https://partner.example/".to_owned(), &[]).await;
     for url in [receiver.url(), format!("https://127.0.0.1:{}/", receiver.port)] {
         run(&core.pool, &format!("update webhooks set url = '{url}'")).await;
@@ -114,7 +114,7 @@ async fn concurrent_creates_respect_the_webhook_limit() {
 
 /// A client or a proxy can repeat a request, even concurrently through different cores.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn repeated_creates_make_one_webhook() {
+async fn repeated_requests_create_one_webhook() {
     let mut fixture = Fixture::start().await;
     let other = core(&fixture.database, fixture.receiver.settings()).await;
     let token = |subject: &str| {
@@ -132,13 +132,13 @@ async fn repeated_creates_make_one_webhook() {
     let created: Vec<_> = created.into_iter().map(Result::unwrap).collect();
     assert!(
         created.iter().all(|(id, secret)| (id, secret) == (&created[0].0, &created[0].1)),
-        "the creates made several webhooks"
+        "the requests created several webhooks"
     );
     let refused = |status: Status| {
         let id = status.get_error_details().error_info().unwrap().metadata["webhook_id"].clone();
         assert_eq!((reason_of(&status), id), ("FAILED_PRECONDITION".to_owned(), created[0].0.to_string()));
     };
-    // Only the webhook's creator gets the secret, and only for an hour.
+    // Only the webhook's creator receives the secret, and only for an hour.
     refused(create(&other, "b").await.unwrap_err());
     run(&other.pool, "update webhooks set created_at = now() - interval '61 minutes'").await;
     refused(create(&other, "a").await.unwrap_err());
@@ -151,7 +151,7 @@ async fn repeated_creates_make_one_webhook() {
     assert_eq!(listed.webhooks.len(), 2);
 }
 
-/// The audit shows every webhook operation with its author, and failures that disable a webhook. It does not show deliveries.
+/// The audit shows every webhook operation with its author, and failures that disable a webhook. The audit omits deliveries.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn webhook_changes_appear_in_the_audit() {
     let mut fixture = Fixture::start().await;

@@ -1,4 +1,4 @@
-//! Endpoints that hang or never end a response: attempts time out, and other endpoints are not delayed.
+//! Tests endpoints that hang or never end a response: attempts time out, and other endpoints are not delayed.
 
 use std::{
     collections::BTreeMap,
@@ -44,7 +44,7 @@ const PROMPTLY: Duration = Duration::from_secs(2);
 /// Maximum ratio to the delivery time without hanging endpoints, on busy processors.
 const TIMES_ALONE: u32 = 4;
 
-/// All endpoints of eight companies start to hang, and all but one endpoint of a ninth company.
+/// All endpoints of eight companies start to hang, as do all but one of a ninth company's endpoints.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hanging_endpoints_do_not_delay_others() {
     let fixture = Fixture::start().await;
@@ -64,7 +64,7 @@ async fn hanging_endpoints_do_not_delay_others() {
         )
     };
     let count = |path: &str| receiver.received().iter().filter(|message| message.path == path).count();
-    // Returns the time until both healthy endpoints have a new message.
+    // Returns the time until both healthy endpoints receive a new message.
     let delivered = async |name: &str| {
         let all = [&companies[..], &[last, healthy_company]].concat();
         let before = paths.map(count);
@@ -78,7 +78,7 @@ async fn hanging_endpoints_do_not_delay_others() {
             while count(path) == before {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
-            println!("{name}: {path} after {:?}, beside {} hanging", start.elapsed(), count("/hang"));
+            println!("{name}: {path} after {:?}, with {} hanging", start.elapsed(), count("/hang"));
         }
         start.elapsed()
     };
@@ -101,9 +101,9 @@ async fn hanging_endpoints_do_not_delay_others() {
         beside = beside.min(delivered(&format!("beside {round}")).await);
     }
     let most = PROMPTLY.max(alone * TIMES_ALONE);
-    assert!(beside < most, "{beside:?} beside hanging endpoints, {alone:?} alone");
+    assert!(beside < most, "{beside:?} with hanging endpoints, {alone:?} without");
     // At first, the handshakes of all hanging endpoints also load the test machine.
-    assert!(at_first < most * 2, "{at_first:?} when endpoints start to hang, {alone:?} alone");
+    assert!(at_first < most * 2, "{at_first:?} when endpoints start to hang, {alone:?} without");
     assert!(count("/hang") >= 100, "only {} messages hang", count("/hang"));
 }
 

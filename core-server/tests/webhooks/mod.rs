@@ -1,4 +1,4 @@
-//! Webhook messages: content, order, retries and failures.
+//! Tests webhook messages: content, order, retries and failures.
 
 pub(crate) mod clocks;
 pub(crate) mod endpoints;
@@ -224,7 +224,7 @@ async fn endpoints_failing_for_three_days_are_disabled() {
     run(&fixture.core.pool, "update webhooks set failing_since = now() - interval '72 hours'").await;
     fixture.try_again().await;
     let webhook = fixture.wait_until(|webhook| webhook.status == "disabled").await;
-    let reason = "No attempt succeeded for three days. Error of the last attempt: the endpoint responded 500.";
+    let reason = "No attempt succeeded for three days. Last error: the endpoint responded 500.";
     assert_eq!((webhook.disabled_reason.as_deref(), webhook.position), (Some(reason), 0));
     fixture.receiver.react(Reaction::OK);
     let enabled = WebhookInput { status: Some("enabled".to_owned()), ..WebhookInput::default() };

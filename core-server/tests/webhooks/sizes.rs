@@ -1,4 +1,4 @@
-//! Endpoints that accept only small messages.
+//! Tests endpoints that accept only small messages.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ async fn shortened_messages_are_resent_unchanged() {
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
     fixture.change(1, 3).await;
     fixture.wait_until(|webhook| webhook.attempts == 1).await;
-    // Simulates memory for only two of the changes.
+    // Simulates a shortage of memory, which leaves room for only two of the changes.
     run(&fixture.core.pool, "update webhooks set message_to = 2").await;
     fixture.try_again().await;
     fixture.wait_until(|webhook| webhook.attempts == 2).await;
@@ -71,7 +71,10 @@ async fn oversized_changes_are_reported() {
     assert_eq!((first.positions(), first.header("webhook-id")), (vec![1], second.header("webhook-id")));
     let error = fixture.deliveries().await[0].error.clone().unwrap();
     let bytes = first.body.len();
-    assert!(error.starts_with("the endpoint responded 413 to a message with only change 1 (affiliate "), "{error}");
+    assert!(
+        error.starts_with("the endpoint responded 413 to a message that contains only change 1 (affiliate "),
+        "{error}"
+    );
     assert!(error.ends_with(&format!(": {bytes} bytes")), "{error}");
     fixture.receiver.react(Reaction::OK);
     fixture.try_again().await;

@@ -1,3 +1,3 @@
-//! Database round trips, counted between the service and a real PostgreSQL.
+//! Counts database round trips between the service and a real PostgreSQL server.
 
 mod round_trips;

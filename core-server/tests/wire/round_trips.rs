@@ -1,4 +1,4 @@
-//! Database round trips of each partner operation.
+//! Counts each partner operation's database round trips.
 
 use std::{collections::BTreeMap, sync::atomic::AtomicI64};
 
@@ -123,7 +123,7 @@ async fn service() -> (Proxy, TestCore) {
 async fn each_operation_takes_one_round_trip() {
     let (proxy, service) = service().await;
     for (name, call) in operations() {
-        // The first use of a statement prepares it, and background work is rare. At least one of several calls has no other traffic.
+        // The first use of a statement prepares it, and background work is rare. At least one of several calls runs without other traffic.
         let mut fewest = usize::MAX;
         for number in 0..50 {
             if number >= 5 && fewest == 1 {
@@ -173,6 +173,6 @@ async fn reads_retry_after_a_lost_connection() {
         let before = proxy.connections();
         proxy.cut();
         clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap();
-        assert!(proxy.connections() > before, "the core opened no new connection");
+        assert!(proxy.connections() > before, "the core did not open a new connection");
     }
 }

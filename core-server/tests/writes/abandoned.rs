@@ -1,4 +1,4 @@
-//! Callers that disconnect before their write's statement begins. Nothing is written, whatever the write waits for.
+//! Tests callers that disconnect before their write's statement begins. Nothing is written, whatever the write waits for.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company};
 use tokio::time::{sleep, timeout};
 use tonic::{Code, Request, Status};
 
-/// Timeout for each step, longer than any step takes.
+/// Generous timeout for each step.
 const SOON: Duration = Duration::from_mins(1);
-/// Time for a call to start waiting, and the deadline of callers that leave at their deadline. If this time is too short, callers leave
-/// earlier, and nothing is written either.
+/// Time for a call to start waiting, and the deadline of callers that disconnect at their deadline. If this time is too short, callers
+/// disconnect earlier, and nothing is written either.
 pub(super) const A_WHILE: Duration = Duration::from_millis(300);
 
 pub(super) type Call = LocalBoxFuture<'static, Result<(), Status>>;
@@ -46,7 +46,7 @@ const KINDS: [Kind; 8] = [
     Kind::AddMany,
 ];
 
-/// How a caller leaves.
+/// How a caller disconnects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leaves {
     /// Its stream is reset or its connection is lost.
@@ -137,7 +137,7 @@ pub(super) async fn company(core: &TestCore) -> (i64, GrpcClients, [i64; 4]) {
     (company, clients, ids.try_into().unwrap())
 }
 
-/// Locks records of each company: its first two affiliates, the names that begin with "held", and its URLs.
+/// Locks each company's records: its first two affiliates, the names that begin with "held", and its URLs.
 async fn lock(transaction: &mut PgConnection, companies: &[i64]) {
     sqlx::query(
         "select from affiliates where company_id = any($1) and affiliate_name in ('N0', 'N1') order by id for update",
@@ -177,7 +177,7 @@ pub(super) async fn until<F: Future<Output = bool>>(condition: impl Fn() -> F) {
             sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(SOON, met).await.expect("the condition was not met in time");
+    timeout(SOON, met).await.expect("timed out waiting for the condition");
 }
 
 /// Waits until the service runs no statement.
@@ -208,7 +208,7 @@ async fn all_end(mut calls: FuturesUnordered<Call>) {
     timeout(SOON, ended).await.expect("a write is still waiting");
 }
 
-/// Waits until all statements that now wait for a lock have ended. A shared statement can run again for other callers.
+/// Waits until all statements that now wait for a lock have ended. The core can retry a shared statement for other callers.
 async fn until_run_again(core: &TestCore) {
     let now = "select extract(epoch from clock_timestamp())::float8";
     let since: f64 = sqlx::query_scalar(now).fetch_one(&core.pool).await.unwrap();
@@ -238,8 +238,8 @@ impl Leaves {
     }
 }
 
-/// Two batches wait for a lock, so all other writes of the company wait behind them. One caller disconnects. Another caller, whose write
-/// could share the statement, stays connected.
+/// Two batches wait for a lock, so the company's other writes wait behind them. One caller disconnects. A second caller, whose write could
+/// share the statement, stays connected.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn abandoned_writes_in_the_company_queue_are_dropped() {
     let database = fresh_database().await;
@@ -274,7 +274,7 @@ async fn abandoned_writes_in_the_company_queue_are_dropped() {
     }
 }
 
-/// More companies wait for locks than the core lets wait at the same time. The abandoned write belongs to one of them.
+/// More companies wait for locks than the core allows to wait concurrently. The abandoned write belongs to one of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn abandoned_writes_behind_locks_are_dropped() {
     let database = fresh_database().await;
@@ -301,7 +301,7 @@ async fn abandoned_writes_behind_locks_are_dropped() {
             let left = kind.write(clients.clone(), [ids[0], ids[1]], mark, leaves.deadline());
             stay.push(kind.write(clients.clone(), [ids[1], ids[0]], "stays", None));
             during(&mut stay, leave(left, leaves, kind)).await;
-            // On a busy machine, the core can send the statement once more before it notices that the caller left.
+            // On a busy machine, the core can send the statement once more before it notices that the caller has disconnected.
             for _ in 0..2 {
                 during(&mut stay, until_run_again(&core)).await;
             }
@@ -328,7 +328,7 @@ async fn abandoned_writes_without_a_connection_are_dropped() {
             let (_, clients, ids) = company(&core).await;
             let free = core.company(new_company());
             let held = proxy.hold().await;
-            // A write of another kind, in another queue.
+            // A different kind of write, in a different queue.
             let first = if kind.batch() == Kind::AddMany { Kind::CreateMany } else { Kind::AddMany };
             let mut stay = FuturesUnordered::new();
             stay.push(first.write(free, [ids[0], ids[1]], "first", None));
@@ -344,7 +344,7 @@ async fn abandoned_writes_without_a_connection_are_dropped() {
     }
 }
 
-/// The core also keeps the connection open, so it is free immediately.
+/// The core also keeps the connection open, so the connection is free immediately.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn abandoned_statements_are_never_sent() {
     let database = fresh_database().await;
@@ -361,15 +361,16 @@ async fn abandoned_statements_are_never_sent() {
     during(&mut stay, leave(left, Leaves::Goes, Kind::UpdateOne)).await;
     drop(held);
     all_end(stay).await;
-    // This write gets the connection after the abandoned one.
+    // This write uses the connection after the abandoned write.
     Kind::AddMany.write(other, [0; 2], "last", None).await.unwrap();
     assert_eq!(proxy.connections(), connections, "the core closed an unused connection");
     assert_eq!(marked(&core, "left").await, 0);
 }
 
-/// Two writes of a company share a statement that waits for a lock. When the statement runs again, it excludes callers that have left.
+/// Two of a company's writes share a statement that waits for a lock. When the core retries the statement, it
+/// excludes disconnected callers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn retried_statements_exclude_departed_callers() {
+async fn retried_statements_exclude_disconnected_callers() {
     let database = fresh_database().await;
     let core = TestCore::over(database.options.clone(), 8).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();

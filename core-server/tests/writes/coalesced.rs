@@ -1,4 +1,4 @@
-//! Coalesced writes: many callers share a statement, each gets its own result, and nobody waits for another company.
+//! Tests coalesced writes: many callers share a statement, each receives its own result, and no company waits for another.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -69,7 +69,7 @@ async fn concurrent_writes_share_few_statements() {
     .await;
 }
 
-/// Makes one call per company while the database does not respond, and asserts that they take few round trips.
+/// Makes one call per company while the database does not respond, and asserts that the calls take few round trips.
 async fn few_statements(proxy: &Proxy, clients: &[GrpcClients], call: impl AsyncFn(usize, usize)) {
     for round in 0..100 {
         let held = proxy.hold().await;
@@ -97,7 +97,7 @@ async fn few_statements(proxy: &Proxy, clients: &[GrpcClients], call: impl Async
             return;
         }
     }
-    panic!("the calls did not arrive in time");
+    panic!("timed out waiting for the calls to arrive");
 }
 
 /// Companies use the same names and URLs, and callers of one company compete for them.
@@ -284,7 +284,7 @@ async fn until<F: Future<Output = bool>>(condition: impl Fn() -> F) {
             sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(SOON, met).await.expect("the condition was not met in time");
+    timeout(SOON, met).await.expect("timed out waiting for the condition");
 }
 
 /// A check constraint rejects one item.
@@ -393,7 +393,7 @@ async fn concurrent_field_updates_all_succeed() {
     }
 }
 
-/// The write may have been committed, so the caller gets `UNAVAILABLE` and decides whether to retry.
+/// The write may have been committed, so the caller receives `UNAVAILABLE` and decides whether to retry.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_are_not_retried_after_lost_connections() {
     let database = fresh_database().await;
@@ -443,7 +443,7 @@ async fn writes_end_at_their_deadline() {
     create(clients.clone(), "N".to_owned()).await.unwrap();
 }
 
-/// Twenty batches arrive for a company whose rows are locked. They leave the connections to other companies.
+/// Twenty batches arrive for a company whose rows are locked. The batches leave connections for other companies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn waiting_batches_leave_connections_to_others() {
     let database = fresh_database().await;

@@ -1,4 +1,4 @@
-//! Batches of new affiliates, large enough for `COPY`.
+//! Tests batches of new affiliates, large enough for `COPY`.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use tokio::time::{sleep, timeout};
 
 /// Number of affiliates in a large batch.
 const LARGE: usize = 1_200;
-/// Number of affiliates in a batch that takes one statement.
+/// Number of affiliates in a batch that uses one statement.
 const SMALL: usize = 400;
-/// Timeout for each step, longer than any step takes.
+/// Generous timeout for each step.
 const SOON: Duration = Duration::from_mins(2);
 
 async fn create(clients: &mut GrpcClients, affiliates: Vec<AffiliateInput>) -> Vec<AffiliateResult> {
@@ -49,7 +49,7 @@ pub(super) fn value(field: &str, number: usize) -> String {
     }
 }
 
-/// Returns an affiliate for a batch. Some names are taken or shared, and some countries are invalid. Every third affiliate has all fields.
+/// Returns an affiliate for a batch. Some names are taken or shared, and some countries are invalid. Every third affiliate sets all fields.
 fn varied(number: usize) -> AffiliateInput {
     let mut affiliate = named(number);
     if number.is_multiple_of(3) {
@@ -71,7 +71,7 @@ fn varied(number: usize) -> AffiliateInput {
 /// Returns the created affiliates, without the fields that differ between companies.
 async fn created(clients: &mut GrpcClients, results: &[AffiliateResult]) -> Vec<Affiliate> {
     let ids: Vec<i64> = results.iter().filter_map(|result| result.affiliate_id).collect();
-    assert!(ids.is_sorted_by(|one, next| one < next), "IDs do not follow the order of the items");
+    assert!(ids.is_sorted_by(|one, next| one < next), "IDs do not follow item order");
     let mut read = Vec::new();
     for ids in ids.chunks(1000) {
         let request = BatchGetAffiliatesRequest { ids: ids.to_vec() };
@@ -119,8 +119,8 @@ async fn large_batches_match_smaller_batches() {
     }
 }
 
-/// Covers both sides of the `COPY` threshold, with free and with duplicate names. Some fields are rare, so batches can lack them or have them
-/// only at the end.
+/// Covers both sides of the `COPY` threshold, with free and with duplicate names. Some fields are rare, so batches can omit them or contain
+/// them only at the end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_batches_match_smaller_batches() {
     let core = TestCore::start().await;
@@ -185,7 +185,7 @@ async fn names_taken_while_waiting_are_duplicates() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn abandoned_waiting_batches_create_nothing() {
     let database = fresh_database().await;
-    // All calls share one connection, so leftovers of a caller would affect the next call.
+    // All calls share one connection, so leftovers from one caller would affect the next call.
     let core = TestCore::over(database.options.clone(), 3).await;
     let mut other = PgConnection::connect_with(&database.options).await.unwrap();
     let company = new_company();
@@ -209,7 +209,7 @@ async fn abandoned_waiting_batches_create_nothing() {
     };
     timeout(SOON, ended).await.expect("the abandoned batch is still waiting");
     transaction.rollback().await.unwrap();
-    let results = timeout(SOON, create(&mut clients, names(LARGE))).await.expect("the connection is not available");
+    let results = timeout(SOON, create(&mut clients, names(LARGE))).await.expect("the connection is still in use");
     assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "the abandoned batch was written");
     assert_eq!(created(&mut clients, &results).await.len(), LARGE);
 }

@@ -1,4 +1,4 @@
-//! Affiliate etags: a change with an outdated etag is rejected, even if it waited for another change.
+//! Tests affiliate etags: a change with an outdated etag is rejected, even if it waited for an earlier change.
 
 use std::collections::BTreeSet;
 
@@ -63,7 +63,7 @@ async fn changes_require_the_current_etag() {
     }
     assert_eq!(read(&mut company, id).await.city.as_deref(), Some("Bern"));
 
-    // An empty change makes no new version, but also needs the current etag.
+    // An empty change creates no new version, but also needs the current etag.
     let nothing = |etag: &str| AffiliateUpdate { affiliate: None, ..city(id, "", etag) };
     assert_eq!(change(&mut company, nothing(&second)).await.unwrap(), second);
     assert_eq!(change(&mut company, nothing(&first)).await.unwrap_err().code(), Code::Aborted);
@@ -77,7 +77,7 @@ async fn changes_require_the_current_etag() {
     company.affiliate("B").await;
     assert_eq!(change(&mut company, name(id, "B", &first)).await.unwrap_err().code(), Code::Aborted);
     assert_eq!(change(&mut company, name(id, "B", "")).await.unwrap_err().code(), Code::InvalidArgument);
-    // Another company's affiliate is unknown, with any etag.
+    // A different company's affiliate is unknown, whatever the etag.
     let mut other = core.company(2);
     assert_eq!(change(&mut other, city(id, "Bonn", &third)).await.unwrap_err().code(), Code::NotFound);
 }
@@ -93,7 +93,7 @@ async fn only_one_concurrent_change_per_etag_succeeds() {
             let (mut company, etag) = (core.company(1), etag.clone());
             async move {
                 let text = format!("{round} {writer}");
-                // In odd rounds, one of the updates is in a batch, which takes another statement.
+                // In odd rounds, one of the updates is in a batch, which uses a different statement.
                 if writer == 1 && round % 2 == 1 {
                     batch(&mut company, vec![city(id, &text, &etag)]).await == [ResultCode::Saved]
                 } else {
@@ -168,7 +168,7 @@ async fn position(core: &TestCore) -> i64 {
     sqlx::query_scalar(position).fetch_one(&core.pool).await.unwrap()
 }
 
-/// Covers single updates, batches, dependent items, other forms of the same value, and fields that are already clear.
+/// Covers single updates, batches, dependent items, different forms of the same value, and fields that are already clear.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn updates_with_equal_values_change_nothing() {
     let core = TestCore::start().await;
@@ -203,7 +203,7 @@ async fn updates_with_equal_values_change_nothing() {
             let updates = vec![update(affiliate.clone(), paths, condition)];
             assert_eq!(batch(&mut company, updates).await, [ResultCode::Saved]);
         }
-        // An update with another etag fails, even if it would change nothing.
+        // An update with a different etag fails, even if it would change nothing.
         let refused = change(&mut company, update(affiliate.clone(), paths, "0")).await.unwrap_err();
         assert_eq!(refused.code(), Code::Aborted);
     }
@@ -216,7 +216,7 @@ async fn updates_with_equal_values_change_nothing() {
     let updates = vec![name(b, "C", ""), name(b, "B", ""), name(a, "A", ""), city(a, "Bern", "")];
     assert_eq!(batch(&mut company, updates).await, [ResultCode::Saved; 4]);
     assert_eq!((position(&core).await, read(&mut company, a).await), (before, rows));
-    // Only the item with a new value makes a change.
+    // Only the item with a new value causes a change.
     let updates = vec![city(a, "Bern", ""), city(b, "Bern", "")];
     assert_eq!(batch(&mut company, updates).await, [ResultCode::Saved; 2]);
     assert_eq!((position(&core).await, read(&mut company, a).await.etag), (before + 1, etag));

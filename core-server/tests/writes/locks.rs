@@ -1,4 +1,4 @@
-//! Locked rows delay only their own companies, for any number of companies and any kind of write.
+//! Tests that locked rows delay only their own companies, for any number of companies and any kind of write.
 
 use std::{
     pin::pin,
@@ -23,28 +23,28 @@ use tonic::Status;
 /// Timeout for each step that does not wait for a locked row.
 const SOON: Duration = Duration::from_mins(1);
 const CONNECTIONS: u32 = 16;
-/// Consecutive calls of each other company, enough to keep the first calls out of the p99.
+/// Consecutive calls by each unaffected company, enough to keep the first calls out of the p99.
 const ROUNDS: usize = 120;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stuck_writes_of_twenty_companies_delay_no_others() {
+async fn twenty_companies_with_stuck_writes_delay_no_others() {
     nobody_else_waits(20, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stuck_batches_of_twenty_companies_delay_no_others() {
+async fn twenty_companies_with_stuck_batches_delay_no_others() {
     nobody_else_waits(20, true).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn stuck_writes_of_sixty_companies_delay_no_others() {
+async fn sixty_companies_with_stuck_writes_delay_no_others() {
     nobody_else_waits(60, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn stuck_batches_of_sixty_companies_delay_no_others() {
+async fn sixty_companies_with_stuck_batches_delay_no_others() {
     nobody_else_waits(60, true).await;
 }
 
@@ -119,7 +119,7 @@ async fn create_many(mut clients: GrpcClients, names: impl Iterator<Item = Strin
     created.results.iter().map(|result| result.affiliate_id.unwrap()).collect()
 }
 
-/// Makes the calls of another company and records their durations.
+/// Makes an unaffected company's calls and records their durations.
 async fn others(clients: &GrpcClients, id: i64, round: usize, times: &Mutex<[Vec<Duration>; 3]>) {
     let measure = async |kind: usize, call: &mut (dyn Future<Output = ()> + Unpin)| {
         let start = Instant::now();
@@ -142,7 +142,7 @@ async fn others(clients: &GrpcClients, id: i64, round: usize, times: &Mutex<[Vec
         create_many(clients.clone(), (0..5).map(|number| format!("{round} {number}"))).await;
         add(clients.clone(), &format!("{round} b").replace(' ', "-"), 20).await.unwrap();
     };
-    // They run concurrently, so a single write can meet a batch of its company.
+    // These calls run concurrently, so a single write can meet its company's batch.
     let (mut single, mut batches) = (Box::pin(single), Box::pin(batches));
     futures::join!(measure(1, &mut single), measure(2, &mut batches));
 }

@@ -1,4 +1,4 @@
-//! Partner writes: results and costs of concurrent and large writes.
+//! Tests partner writes: results and costs of concurrent and large writes.
 
 mod abandoned;
 mod coalesced;

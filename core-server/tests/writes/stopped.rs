@@ -1,4 +1,4 @@
-//! Callers that disconnect while the process is stopped. The resumed process starts no work for them.
+//! Tests callers that disconnect while the process is stopped. The resumed process starts no work for them.
 
 use std::{net::SocketAddr, sync::mpsc, thread};
 
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::abandoned::{A_WHILE, Call, Kind, company, lock_waits, marked, until, until_idle};
 
-/// A core on its own thread that can be stopped like a process. Dropping the result of `stop` resumes it.
+/// A core on its own thread that can be stopped like a process. Dropping the result of `stop` resumes the core.
 struct StoppableCore {
     address: SocketAddr,
     stop: tokio::sync::mpsc::UnboundedSender<(oneshot::Sender<()>, mpsc::Receiver<()>)>,
@@ -151,7 +151,7 @@ struct Caller {
 }
 
 /// Stops a process while `left` waits for the only connection, which `other` uses. The connection becomes free, `left` disconnects, and the
-/// process resumes. All statements have the same lock timeout, so the core sets none between them.
+/// process resumes. All statements use the same lock timeout, so the core sets none between them.
 async fn stop_while_waiting(database: &TestDatabase, other: Caller, other_is_done: &str, left: Caller) {
     let direct = TestCore::over(database.options.clone(), 4).await;
     let pg = Proxy::postgresql(database.socket.clone());
@@ -190,7 +190,7 @@ async fn stop_while_waiting(database: &TestDatabase, other: Caller, other_is_don
     until_idle(&direct).await;
 }
 
-/// Takes the name "held", so that others wait for it.
+/// Takes the name "held", so other writers wait for it.
 async fn lock_name(transaction: &mut PgConnection, company: i64) {
     let take = "insert into affiliates (company_id, client_affiliate_id, affiliate_name) values ($1, 'C', 'held')";
     sqlx::query(take).bind(company).execute(transaction).await.unwrap();

@@ -1,4 +1,4 @@
-//! Concurrent syncs of one company, which create each new identifier once.
+//! Tests that a company's concurrent syncs create each new identifier once.
 
 use std::{collections::BTreeMap, time::Duration};
 

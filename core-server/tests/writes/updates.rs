@@ -1,4 +1,4 @@
-//! Batch updates with items that depend on each other.
+//! Tests batch updates with items that depend on each other.
 
 use compliance_api::{
     record::Record as _,
@@ -81,7 +81,7 @@ fn with_random_fields(random: &mut StdRng, mut fields: AffiliateInput, number: u
 
 /// Applies the same random changes to one company in batches, and to another company one at a time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn batch_and_single_updates_have_equal_results() {
+async fn batch_and_single_updates_produce_equal_results() {
     let core = TestCore::start().await;
     let mut companies = [core.company(new_company()), core.company(new_company())];
     let [batches, singles] = &mut companies;
@@ -147,7 +147,8 @@ async fn statement_count_is_independent_of_batch_size() {
         let mut clients = core.company(new_company());
         let (ids, mut names) = (created(&mut clients, count).await, names(count));
         let mut fewest = [usize::MAX; 2];
-        // The first use of a statement prepares it, and background work is rare. At least one of several batches has no other traffic.
+        // The first use of a statement prepares it, and background work is rare. At least one of several batches runs
+        // without other traffic.
         for round in 0..50 {
             if round >= 5 && fewest.iter().all(|round_trips| *round_trips <= 8) {
                 break;
@@ -162,7 +163,7 @@ async fn statement_count_is_independent_of_batch_size() {
     }
 }
 
-/// Even requests of the maximum size take few statements, and must not take minutes.
+/// Even maximum-size requests use few statements, and must not take minutes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn maximum_size_batches_succeed() {
     let core = TestCore::start().await;

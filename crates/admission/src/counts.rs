@@ -31,7 +31,7 @@ pub struct Counts(Arc<SharedCounts>);
 struct SharedCounts {
     total: usize,
     quota: usize,
-    /// Limits of companies that override the quota.
+    /// Per-company limits that override the quota.
     companies: HashMap<i64, usize>,
     open: Mutex<Open>,
 }
@@ -50,7 +50,7 @@ impl Counts {
 
     /// Allows `total` open items, with individual limits for some companies.
     ///
-    /// All other companies get `quota` each.
+    /// Every other company is limited to `quota`.
     pub fn with_companies(total: usize, quota: usize, companies: HashMap<i64, usize>) -> Self {
         Self(Arc::new(SharedCounts { total, quota, companies, open: Mutex::default() }))
     }

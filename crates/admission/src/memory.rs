@@ -15,15 +15,14 @@ use crate::{counts::LimitReached, semaphores::CompanySemaphores};
 pub const SMALL: usize = 16 << 10;
 /// Maximum time a request waits for memory held by other requests.
 pub const MEMORY_WAIT: Duration = Duration::from_secs(5);
-/// One company may hold half of the request memory.
+/// A company can hold at most half of the request memory.
 pub const MEMORY_QUOTA_DIVISOR: usize = 2;
 /// Requests without a verified company share a sixteenth of the memory.
 const WITHOUT_COMPANY: usize = 16;
 
 /// Limits message bytes per company and in total. Clones share one set of limits.
 ///
-/// Each byte needs a permit of its company and a permit of the process. A request waits for its company's permits first, so it does not
-/// block other companies.
+/// Each byte needs a company permit and a process permit. A request waits for its company's permits first, so it does not block other companies.
 #[derive(Clone, Debug)]
 pub struct Memory {
     total: usize,
@@ -76,11 +75,11 @@ struct Permits {
     of_process: OwnedSemaphorePermit,
 }
 
-/// Memory of a response, kept in its extensions until it is sent.
+/// Memory reserved for a response, kept in its extensions until it is sent.
 pub type ResponseMemory = Arc<Reservation>;
 
 impl Reservation {
-    /// Reserves `bytes` more, or fails and reserves nothing.
+    /// Reserves `bytes` more bytes. On failure, reserves nothing.
     pub fn grow(&mut self, bytes: usize) -> Result<(), LimitReached> {
         if bytes == 0 {
             return Ok(());

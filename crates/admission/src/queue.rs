@@ -19,7 +19,7 @@ pub struct WorkQueue {
     waiting: TaskTracker,
 }
 
-/// Permit for running work. Dropping it releases the permit.
+/// Permit to run work, released on drop.
 #[derive(Debug)]
 pub struct WorkPermit {
     _of_company: OwnedSemaphorePermit,
@@ -37,7 +37,7 @@ impl WorkQueue {
         }
     }
 
-    /// Waits for a permit for a company's work. The wait has no limit of its own, because the caller has a deadline.
+    /// Waits for a permit to run a company's work. Has no timeout, because the caller has a deadline.
     pub async fn enter(&self, company: i64) -> Result<WorkPermit, LimitReached> {
         let _waiting = self.waiting.token();
         // The semaphores are never closed.

@@ -1,4 +1,4 @@
-//! Delays rejections to limit the processor time of clients that keep retrying rejected calls.
+//! Delays rejections to limit the CPU time spent on clients that keep retrying rejected calls.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -8,12 +8,12 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// Maximum immediate rejections per company and period. Calls without a verified company share one count.
+/// Maximum number of immediate rejections per company and period. Calls without a verified company share one count.
 const REJECTIONS_AT_ONCE: u32 = 10;
 const REJECTION_PERIOD: Duration = Duration::from_millis(100);
-/// Mean delay of further rejections. It varies by half, because simultaneous retries would occupy every thread for milliseconds.
+/// Mean delay of further rejections. Each delay varies by up to half, because simultaneous retries would occupy every thread for milliseconds.
 const REJECTION_DELAY: Duration = Duration::from_millis(100);
-/// Maximum number of delayed rejections of all companies. Further rejections are sent immediately.
+/// Maximum number of delayed rejections across all companies. Further rejections are sent immediately.
 const MAX_DELAYED: usize = 4096;
 
 /// Fractional part of the golden ratio. The fractional parts of its multiples are evenly distributed.
@@ -25,7 +25,7 @@ pub struct RejectionDelay(Arc<SharedRejectionDelay>);
 
 #[derive(Debug)]
 struct SharedRejectionDelay {
-    /// Start of the current period, and the rejections of each company in it.
+    /// Start of the current period, and each company's rejection count.
     recent: Mutex<(Instant, HashMap<Option<i64>, u32>)>,
     delayed: Semaphore,
 }

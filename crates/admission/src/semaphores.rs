@@ -28,7 +28,7 @@ impl CompanySemaphores {
         if let Some(semaphore) = semaphores.get(&company).and_then(Weak::upgrade) {
             return semaphore;
         }
-        // Cleans up at each doubling, so new companies rarely pay for it.
+        // Cleans up whenever the map doubles in size, so new companies rarely pay for the cleanup.
         if semaphores.len().is_power_of_two() {
             semaphores.retain(|_, semaphore| semaphore.strong_count() > 0);
         }
@@ -49,7 +49,7 @@ mod tests {
         drop((1..=1_000).map(|company| semaphores.of(company)).collect::<Vec<_>>());
         let permit = semaphores.of(0).acquire_many_owned(2).await.unwrap();
         {
-            // This caller leaves while waiting.
+            // This caller is cancelled while it waits for a permit.
             let waiting = semaphores.of(0).acquire_owned();
             tokio::pin!(waiting);
             assert!(futures::poll!(waiting.as_mut()).is_pending());
@@ -58,7 +58,7 @@ mod tests {
             drop(semaphores.of(company));
         }
         assert_eq!(semaphores.semaphores.lock().len(), 2);
-        assert_eq!(semaphores.of(0).available_permits(), 0, "its permits are in use");
+        assert_eq!(semaphores.of(0).available_permits(), 0, "its permits are still in use");
         drop(permit);
         assert_eq!(semaphores.of(0).available_permits(), 2);
     }

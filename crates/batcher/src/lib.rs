@@ -1,8 +1,8 @@
 //! Coalesces concurrent requests of one kind into batches.
 //!
 //! While fewer than [`BatchLimits::max_in_flight`] batches are running, a request starts a new batch and includes requests that other tasks are about
-//! to send. Otherwise, it joins the next batch. The queue is bounded. A panic in a batch affects only the callers of that batch. If a caller leaves
-//! before its batch starts, the batcher drops the request.
+//! to send. Otherwise, it joins the next batch. The queue is bounded. A panic in a batch affects only the callers of that batch. If a caller
+//! disconnects before its batch starts, the batcher drops the request.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "test tasks end with the test"))]
 
 use std::{
@@ -24,12 +24,12 @@ use tokio::{
 
 /// Runs batches.
 pub trait RunBatch: Send + Sync + 'static {
-    /// The request of one caller.
+    /// One caller's request.
     type Request: Send + 'static;
-    /// The response to one caller, including its errors.
+    /// The response to one caller, including any error.
     type Response: Send + 'static;
 
-    /// Responds to each request of a batch as soon as its response is known. Must finish in bounded time.
+    /// Responds to each request in a batch as soon as its response is known. Must finish in bounded time.
     fn run(&self, batch: Vec<Pending<Self::Request, Self::Response>>) -> impl Future<Output = ()> + Send;
 }
 
@@ -41,13 +41,13 @@ pub struct Pending<Q, R> {
     reply: Reply<R>,
 }
 
-/// Sends the response to the caller. Closed once the caller leaves.
+/// Sends the response to the caller. Closed once the caller disconnects.
 pub type Reply<R> = oneshot::Sender<R>;
 
 impl<Q, R> Pending<Q, R> {
     /// Responds to the caller.
     pub fn respond(self, response: R) {
-        // Sending fails only if the caller has left.
+        // Sending fails only if the caller has disconnected.
         let _ = self.reply.send(response);
     }
 
@@ -56,7 +56,7 @@ impl<Q, R> Pending<Q, R> {
         (&self.request, &mut self.reply)
     }
 
-    /// Returns whether the caller has left.
+    /// Returns whether the caller has disconnected.
     pub fn is_abandoned(&self) -> bool {
         self.reply.is_closed()
     }
@@ -76,7 +76,7 @@ pub struct BatchLimits {
     pub slow_after: Duration,
     /// Maximum number of requests per batch.
     pub max_batch: usize,
-    /// Maximum number of waiting requests. The batcher rejects further requests.
+    /// Maximum number of waiting requests. The batcher rejects excess requests.
     pub max_queue: usize,
 }
 
@@ -98,7 +98,7 @@ impl BatchLimits {
     }
 }
 
-/// Reason why a request got no response.
+/// Reason why a request received no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchError {
     /// The queue is full.
@@ -183,7 +183,7 @@ async fn dispatch<B: RunBatch>(
                     break;
                 }
                 // Other ready tasks may be about to send requests, unless a single caller sends one after another. Requests that wait for the next
-                // batch join others there anyway.
+                // batch are coalesced there anyway.
                 let is_alone = running.is_empty() && !are_several;
                 if !is_alone && free_at(&starts, &limits).is_some_and(|instant| instant <= Instant::now()) {
                     yield_now().await;
@@ -220,9 +220,9 @@ async fn dispatch<B: RunBatch>(
     while running.next().await.is_some() {}
 }
 
-/// Returns when the next batch may start even if no running batch ends, or `None` if one must end first.
+/// Returns when the next batch can start while all others are still running, or `None` if one must end first.
 ///
-/// `starts` holds the start times of the running batches, oldest first.
+/// `starts` contains the running batches' start times, oldest first.
 fn free_at(starts: &[Instant], limits: &BatchLimits) -> Option<Instant> {
     if starts.len() >= limits.max_in_flight_when_slow.max(1) {
         return None;

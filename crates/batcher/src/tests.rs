@@ -1,4 +1,4 @@
-//! Tests of the batcher, with batches that wait for a permit.
+//! Tests the batcher with batches that wait for a permit.
 
 use std::{
     ops::Range,
@@ -80,7 +80,7 @@ const LIMITS: BatchLimits = BatchLimits {
     max_queue: 100,
 };
 
-/// Longer than any step of a test takes.
+/// Longer than any test step takes.
 const SOON: Duration = Duration::from_mins(1);
 
 async fn until(condition: impl Fn() -> bool) {
@@ -89,7 +89,7 @@ async fn until(condition: impl Fn() -> bool) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    timeout(SOON, met).await.expect("the condition was not met in time");
+    timeout(SOON, met).await.expect("timed out waiting for the condition");
 }
 
 fn batcher(limits: BatchLimits) -> (Double, Batcher<Double>) {
@@ -113,7 +113,7 @@ fn calls(batcher: &Batcher<Double>, requests: Range<u64>) -> Vec<(u64, JoinHandl
 
 async fn assert_doubled(calls: Vec<(u64, JoinHandle<Result<u64, BatchError>>)>) {
     for (request, response) in calls {
-        let response = timeout(SOON, response).await.expect("no response arrived in time");
+        let response = timeout(SOON, response).await.expect("timed out waiting for a response");
         assert_eq!(response.unwrap(), Ok(request * 2));
     }
 }
@@ -195,7 +195,7 @@ async fn lone_batches_run_in_dispatcher_task() {
 }
 
 #[tokio::test]
-async fn pending_requests_detect_dropped_callers() {
+async fn pending_requests_detect_disconnected_callers() {
     let (sender, caller) = oneshot::channel::<u64>();
     let mut pending = Pending { request: 1, reply: sender };
     assert!(!pending.is_abandoned());
@@ -225,7 +225,7 @@ async fn batch_size_is_limited() {
 
 /// The cancelled requests sit between others of the same batch, so matching responses by index would misroute them.
 #[tokio::test]
-async fn cancelled_requests_are_left_out_of_batches() {
+async fn batches_exclude_cancelled_requests() {
     let (double, batcher) = batcher(LIMITS);
     let first = calls(&batcher, 1..2);
     double.until_started(1).await;

@@ -29,10 +29,10 @@ const RESTART_TIMEOUT: Duration = Duration::from_mins(1);
 /// Polling interval while another process starts or stops the cluster.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A running cluster that this process owns. It holds the data folder's lock and stops the server.
+/// A running cluster, owned by this process. Holds the data folder's lock.
 ///
-/// Without [`Cluster::stop`], dropping it asks the server to shut down and does not wait. Dropping a temporary cluster stops it immediately
-/// and removes its folder.
+/// [`Cluster::stop`] waits until the server has stopped. Dropping the cluster only asks the server to shut down. Dropping a temporary cluster
+/// stops the server immediately and removes its folder.
 #[derive(Debug)]
 pub struct Cluster {
     context: Arc<Context>,
@@ -45,8 +45,8 @@ pub struct Cluster {
 impl Cluster {
     /// Starts the cluster, creating it if it is missing. Returns once the server answers queries.
     ///
-    /// First stops a server left by a killed service. Fails with [`Error::InUse`] if another process runs the cluster. Dropping the future
-    /// asks the server to stop.
+    /// First stops a server left running by a killed service. Fails with [`Error::InUse`] if another process runs the cluster. Dropping the
+    /// future asks the server to stop.
     pub async fn start(options: ClusterOptions) -> Result<Self, Error> {
         // sqlx applies this variable to every connection.
         if std::env::var_os("PGOPTIONS").is_some_and(|set| !set.is_empty()) {
@@ -130,7 +130,7 @@ impl Cluster {
         }
         // A fast shutdown flushes data, which is pointless if the folder is about to be removed.
         self.context.stop(if self.remove_on_stop { &["immediate"] } else { &["fast", "immediate"] }).await?;
-        tracing::info!(path = %self.context.layout.cluster.display(), "the database has stopped");
+        tracing::info!(path = %self.context.layout.cluster.display(), "stopped the database");
         Ok(())
     }
 }
@@ -163,7 +163,7 @@ impl Drop for Cluster {
     }
 }
 
-/// A cluster started by this process or another one; see [`Cluster::connect_or_start`].
+/// A cluster started by this or another process; see [`Cluster::connect_or_start`].
 #[derive(Debug)]
 pub enum Access {
     /// Another process runs the cluster.

@@ -20,13 +20,13 @@ use crate::error::Error;
 /// Role that owns and migrates the service's databases. It is not a superuser.
 pub const OWNER_ROLE: &str = "compliance";
 
-/// Role of the running service. It owns nothing and has only the rights it needs.
+/// Role that the service runs as. It owns nothing and has only the privileges it needs.
 pub const SERVICE_ROLE: &str = "compliance_service";
 
 /// Superuser that owns the cluster, used for maintenance and tests.
 pub const ADMIN_ROLE: &str = "postgres";
 
-/// Part of the socket's name. The server does not listen on the network.
+/// Port in the socket's file name. The server does not listen on the network.
 pub(crate) const PORT: u16 = 5432;
 
 /// Timeout for a probe, including the connection.
@@ -45,12 +45,12 @@ impl Endpoint {
         Self { socket_dir }
     }
 
-    /// Returns the folder of the server's socket.
+    /// Returns the server's socket folder.
     pub fn socket_dir(&self) -> &Path {
         &self.socket_dir
     }
 
-    /// Returns options for connecting to `database` as one of the roles.
+    /// Returns options for connecting to `database` as `role`.
     pub fn options(&self, role: &str, database: &str) -> PgConnectOptions {
         PgConnectOptions::new_without_pgpass()
             .socket(&self.socket_dir)
@@ -62,7 +62,7 @@ impl Endpoint {
             .ssl_mode(PgSslMode::Disable)
     }
 
-    /// Returns the `postgres://` URL of `database` for a role, for programs such as `psql`.
+    /// Returns the `postgres://` URL for connecting to `database` as `role`, for programs such as `psql`.
     pub fn url(&self, role: &str, database: &str) -> String {
         let escaped = |bytes| percent_encode(bytes, NON_ALPHANUMERIC);
         let (host, database) = (escaped(self.socket_dir.as_os_str().as_bytes()), escaped(database.as_bytes()));
@@ -88,7 +88,7 @@ impl Endpoint {
         .await
     }
 
-    /// Sends a query. A server whose connections are all in use counts as responding.
+    /// Checks that the server responds to a query. A server without free connections counts as responding.
     pub(crate) async fn probe(&self) -> Result<(), String> {
         let query = async {
             let mut admin = self.admin().await?;

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-/// Reason why finding, creating, starting, reaching or stopping the database failed.
+/// Reason why a cluster operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,9 +18,9 @@ pub enum Error {
         /// Name of the database's user.
         user: String,
     },
-    /// Another process runs the cluster of this data folder.
+    /// Another process runs the data folder's cluster.
     #[error(
-        "the data folder {} is in use by another process{}: stop that one first, or choose another folder",
+        "the data folder {} is in use by another process{}: stop that process first, or choose a different folder",
         path.display(), holder.map_or_else(String::new, |pid| format!(" (process ID {pid})"))
     )]
     InUse {
@@ -30,7 +30,7 @@ pub enum Error {
         holder: Option<i32>,
     },
     /// The cluster's folder contains something else.
-    #[error("{} exists and is not a complete PostgreSQL cluster: move it elsewhere, or choose another data folder", path.display())]
+    #[error("{} exists and is not a complete PostgreSQL cluster: move it elsewhere, or choose a different data folder", path.display())]
     NotACluster {
         /// Folder.
         path: PathBuf,

@@ -1,4 +1,4 @@
-//! Files in a folder owned by another user, who can plant links. Root must not write through them.
+//! Opens and replaces files in another user's folder. That user can plant links, and root must not write through them.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -22,15 +22,15 @@ pub(crate) fn open(path: &Path, options: &mut OpenOptions, owner: u32) -> io::Re
     let file = options.custom_flags(flags.bits()).open(path)?;
     let meta = file.metadata()?;
     let reason = if !meta.is_file() {
-        "it is not a regular file"
+        "not a regular file"
     } else if meta.nlink() > 1 {
-        "it has a second hard link"
+        "more than one hard link"
     } else if meta.uid() != geteuid().as_raw() && meta.uid() != owner {
-        "it belongs to another user"
+        "owned by another user"
     } else {
         return Ok(file);
     };
-    Err(io::Error::other(format!("{reason}: remove it")))
+    Err(io::Error::other(format!("{reason}; remove the file")))
 }
 
 /// Creates a file. Removes an existing one first, to avoid writing through a link.

@@ -15,12 +15,12 @@ use crate::{
 
 /// Oldest supported major version of `PostgreSQL`.
 const OLDEST_MAJOR: u32 = 15;
-/// Environment variable with the folder of the server programs.
+/// Environment variable that specifies the folder with the server programs.
 const BIN_DIR_VARIABLE: &str = "COMPLIANCE_POSTGRES_BIN";
 /// Timeout for `postgres --version`, which takes milliseconds.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A folder with `postgres`, `initdb` and `pg_ctl` of one version.
+/// A folder with one version of `postgres`, `initdb` and `pg_ctl`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Installation {
@@ -38,7 +38,7 @@ impl Installation {
         self.bin_dir.join(name)
     }
 
-    /// Finds the server programs, of version `major` if given.
+    /// Finds the server programs, of major version `major` if specified.
     ///
     /// Searches the folder in `COMPLIANCE_POSTGRES_BIN` if set. Otherwise, searches `PATH` and package folders, newest version first.
     pub async fn find(major: Option<u32>) -> Result<Self, Error> {
@@ -65,8 +65,8 @@ impl Installation {
         Err(Error::Other(format!(
             "found no {missing} on this machine. Install {wanted} (Debian, Ubuntu: `apt-get install postgresql`; \
              Fedora, RHEL: `dnf install postgresql-server`; Alpine: `apk add postgresql`; Arch: `pacman -S postgresql`; \
-             macOS: `brew install postgresql@17`), set {BIN_DIR_VARIABLE} to the folder that holds `postgres`, \
-             `initdb` and `pg_ctl`, {migrate}or give the address of a running server with --database-url. Looked in: {}",
+             macOS: `brew install postgresql@17`), set {BIN_DIR_VARIABLE} to the folder that contains \
+             `postgres`, `initdb` and `pg_ctl`, {migrate}or specify a running server with --database-url. Searched: {}",
             looked.join("; ")
         )))
     }
@@ -74,7 +74,7 @@ impl Installation {
     async fn examine(bin_dir: &Path) -> Result<Self, String> {
         for program in ["postgres", "initdb", "pg_ctl"] {
             if !is_program(&bin_dir.join(program)) {
-                return Err(format!("no program `{program}` in it"));
+                return Err(format!("no `{program}` program"));
             }
         }
         let mut command = Command::new(bin_dir.join("postgres"));
@@ -100,7 +100,7 @@ fn parse_version(text: &str) -> Option<(String, u32)> {
 /// Returns the folders to search, in order of preference.
 fn candidates() -> Vec<PathBuf> {
     let mut dirs: Vec<PathBuf> = env::split_paths(&env::var_os("PATH").unwrap_or_default())
-        // `PATH` often has only a link. All programs of that version are next to the link's target.
+        // `PATH` often contains only a link. All programs of that version are next to the link's target.
         .filter_map(|dir| Some(fs::canonicalize(dir.join("postgres")).ok()?.parent()?.to_owned()))
         .collect();
     for (parent, prefix) in [
@@ -112,7 +112,7 @@ fn candidates() -> Vec<PathBuf> {
         dirs.extend(versioned(parent, prefix));
     }
     dirs.push(PathBuf::from("/usr/local/pgsql/bin"));
-    // Keeps folders without any of the programs out of error messages.
+    // Keeps folders without server programs out of error messages.
     dirs.retain(|dir| is_program(&dir.join("postgres")) || is_program(&dir.join("initdb")));
     dirs
 }
@@ -153,7 +153,7 @@ mod tests {
     #[tokio::test]
     async fn folders_without_server_programs_are_rejected() {
         let reason = Installation::examine(Path::new("/nonexistent")).await.unwrap_err();
-        assert!(reason.contains("no program `postgres`"), "{reason}");
+        assert!(reason.contains("no `postgres` program"), "{reason}");
     }
 
     #[tokio::test]

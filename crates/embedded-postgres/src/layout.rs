@@ -1,4 +1,4 @@
-//! The cluster's files and folders, the socket's folder, and the data folder's lock.
+//! Manages the cluster's paths, the socket folder, and the data folder's lock.
 
 use std::{
     ffi::OsStr,
@@ -29,7 +29,7 @@ use crate::{
 /// Name of the cluster's folder inside the data folder.
 pub(crate) const CLUSTER: &str = "postgres";
 
-/// Server file with its process ID.
+/// The server's PID file.
 const SERVER_FILE: &str = "postmaster.pid";
 /// Process ID that no process can have.
 const NO_PID: i32 = i32::MAX;
@@ -53,8 +53,8 @@ pub(crate) struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // A child process that another thread is starting shares the descriptor until it runs its program. Closing the file would keep the lock until
-        // then. Unlocking releases it immediately.
+        // A child process that another thread is starting shares the descriptor until it runs its program. Closing the file would release the
+        // lock only then. Unlocking releases it immediately.
         let _ = self.0.unlock();
     }
 }
@@ -87,7 +87,7 @@ impl Layout {
         Ok((layout, account))
     }
 
-    /// Takes the lock, so that only one process runs the cluster. Waits up to `timeout`.
+    /// Acquires the lock, which lets only one process run the cluster. Waits up to `timeout`.
     pub(crate) async fn acquire(&self, account: &Account, timeout: Duration) -> Result<Lock, Error> {
         let deadline = Instant::now() + timeout;
         let path = self.data_dir.join("postgres.lock");
@@ -124,12 +124,12 @@ impl Layout {
 
     /// Removes files that would prevent a start after a crash.
     ///
-    /// PostgreSQL does not start if the killed server's process ID now belongs to another program of the same user.
+    /// PostgreSQL does not start if the killed server's process ID now belongs to a different program of the same user.
     pub(crate) fn clear(&self, account: &Account, socket: &Path) -> Result<(), Error> {
         let text = self.server_file().unwrap_or_default();
         let pid = pid_of(&text);
         if let Some(pid) = pid.filter(|pid| command_line(*pid).is_none_or(|line| is_postgres(&line))) {
-            // Without `/proc`, the process may have ended, or be another program. PostgreSQL detects a running server.
+            // Without `/proc`, the process may have ended or be a different program. PostgreSQL detects a running server.
             let is_known = command_line(pid).is_some();
             return if is_known { Err(Error::InUse { path: self.cluster.clone(), holder: Some(pid) }) } else { Ok(()) };
         }
@@ -144,7 +144,7 @@ impl Layout {
         account.chown(&path)
     }
 
-    /// Returns the contents of the server's file.
+    /// Returns the contents of the server's PID file.
     fn server_file(&self) -> Option<String> {
         // The database's user could replace the file with a link or a pipe.
         let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
@@ -161,9 +161,9 @@ impl Layout {
         Ok(format!("compliance-{:x}-{:x}", meta.dev(), meta.ino()))
     }
 
-    /// Returns the folder of the server's socket.
+    /// Returns the server's socket folder.
     ///
-    /// This is the cluster's folder, or one in `/tmp` if the socket path is too long or has unusual characters.
+    /// This is the cluster's folder, or one in `/tmp` if the socket path is too long or contains unusual characters.
     pub(crate) fn socket_dir(&self, cluster_name: &str) -> PathBuf {
         if fits(&self.cluster) { self.cluster.clone() } else { Path::new("/tmp").join(cluster_name) }
     }
@@ -179,8 +179,8 @@ impl Layout {
         let meta = fs::symlink_metadata(&dir).map_err(Error::io("inspect", &dir))?;
         let ours = meta.uid() == account.uid || (account.switched && meta.uid() == 0);
         if !meta.is_dir() || !ours || meta.mode() & 0o077 != 0 {
-            let reason = io::Error::other("it belongs to another user or is accessible to others; remove it");
-            return Err(Error::io("use for the database's socket", &dir)(reason));
+            let reason = io::Error::other("owned by another user or accessible to others; remove the folder");
+            return Err(Error::io("use the socket folder", &dir)(reason));
         }
         account.chown(&dir)?;
         Ok(dir)
@@ -198,7 +198,7 @@ pub fn check_data_dir(data_dir: impl AsRef<Path>) -> Result<(), Error> {
     let existing = fs::canonicalize(&existing).map_err(Error::io("find", &existing))?;
     access(&existing, AccessFlags::W_OK | AccessFlags::X_OK)
         .map_err(|error| Error::io("write to", &existing)(error.into()))?;
-    // Starting the cluster lets the user enter the data folder itself.
+    // Starting the cluster grants the user access to the data folder itself.
     let granted = data_dir.is_dir() && fs::metadata(&existing).is_ok_and(|meta| grantable(&meta));
     match account.check_reachable(&existing) {
         Err(Error::NotPassable { dir, .. }) if dir == existing && granted => Ok(()),
@@ -206,9 +206,9 @@ pub fn check_data_dir(data_dir: impl AsRef<Path>) -> Result<(), Error> {
     }
 }
 
-/// Returns whether a folder visibly contains a PostgreSQL cluster.
+/// Returns whether a folder contains a PostgreSQL cluster.
 ///
-/// Returns true for a folder that the caller cannot read.
+/// Returns true if the caller cannot read the folder.
 pub fn has_cluster(data_dir: impl AsRef<Path>) -> bool {
     // An unreadable folder may contain a cluster. The code that uses the folder reports the error.
     let version = data_dir.as_ref().join(CLUSTER).join("PG_VERSION");
@@ -219,7 +219,7 @@ fn pid_of(server_file: &str) -> Option<i32> {
     server_file.lines().next()?.trim().parse().ok().filter(|pid| *pid > 0)
 }
 
-/// Returns a process's command line, with a NUL after each argument. Empty if the process has ended, `None` without `/proc`.
+/// Returns a process's command line, with a NUL after each argument. Empty if the process has ended, `None` if there is no `/proc`.
 fn command_line(pid: i32) -> Option<Vec<u8>> {
     let line = fs::read(format!("/proc/{pid}/cmdline"));
     Path::new("/proc/self/cmdline").exists().then(|| line.unwrap_or_default())
@@ -235,7 +235,7 @@ pub(crate) fn socket_file(dir: &Path) -> PathBuf {
     dir.join(format!(".s.PGSQL.{PORT}"))
 }
 
-/// Returns whether `dir` can contain the socket. Its path must be short, and need no quotes in the server's list of folders.
+/// Returns whether `dir` can contain the socket. The path must be short and need no quotes in the server's folder list.
 fn fits(dir: &Path) -> bool {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+@=~".contains(byte);
     socket_file(dir).as_os_str().len() <= LONGEST_SOCKET_PATH && dir.as_os_str().as_bytes().iter().all(plain)
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sockets_do_not_fit_long_or_unusual_paths() {
+    fn socket_paths_must_be_short_and_plain() {
         assert!(fits(Path::new("/var/lib/compliance/postgres")));
         assert!(!fits(Path::new("/var/lib/with, comma/postgres")));
         assert!(!fits(Path::new(&format!("/{}", "x".repeat(95)))));

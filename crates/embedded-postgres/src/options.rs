@@ -24,7 +24,7 @@ const FIXED: [(&str, &str); 13] = [
     ("checkpoint_timeout", "15min"),
     ("random_page_cost", "1.1"),
     // Statements are short, so JIT compilation and parallel workers cost more than they save. Parallel workers also need more /dev/shm
-    // than containers have.
+    // than containers provide.
     ("jit", "off"),
     ("max_parallel_workers_per_gather", "0"),
     ("timezone", "UTC"),
@@ -35,7 +35,7 @@ const FIXED: [(&str, &str); 13] = [
     ("log_error_verbosity", "terse"),
 ];
 
-/// Options of a cluster.
+/// Options for a cluster.
 #[derive(Debug, Clone)]
 pub struct ClusterOptions {
     /// Folder for all files. Created if missing.
@@ -44,11 +44,11 @@ pub struct ClusterOptions {
     pub shared_buffers_mib: u32,
     /// Maximum number of connections. Three are reserved for [`ADMIN_ROLE`](crate::ADMIN_ROLE).
     pub max_connections: u32,
-    /// Whether each commit is flushed to disk. Without this, a power failure can destroy the cluster.
+    /// Whether each commit is flushed to disk. Otherwise, a power failure can destroy the cluster.
     pub durable: bool,
     /// How long to wait for another process to release the data folder.
     pub lock_timeout: Duration,
-    /// Whether to restart a server that ends.
+    /// Whether to restart the server if it ends.
     pub supervise: bool,
     /// Whether to remove the data folder when the cluster stops.
     pub remove_on_stop: bool,
@@ -80,7 +80,7 @@ impl ClusterOptions {
     /// Returns the arguments of `postgres`.
     pub(crate) fn arguments(&self, layout: &Layout, socket_dir: &Path, cluster_name: &str) -> Vec<OsString> {
         let mut arguments = vec![OsString::from("-D"), layout.cluster.clone().into()];
-        // These files are outside the cluster's folder, where the database's user cannot change the access rules.
+        // These files are outside the cluster's folder, so the database's user cannot change the access rules.
         for (name, path) in [("hba_file", &layout.hba), ("ident_file", &layout.ident)] {
             let mut setting = OsString::from(format!("{name}="));
             setting.push(path);

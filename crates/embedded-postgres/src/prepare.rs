@@ -102,7 +102,7 @@ async fn create(layout: &Layout, installation: &Installation, account: &Account,
     Ok(())
 }
 
-/// Removes incomplete clusters of interrupted starts. Ignores errors, because new attempts use new names.
+/// Removes incomplete clusters left by interrupted starts. Ignores errors, because new attempts use new names.
 fn remove_incomplete(layout: &Layout) {
     let prefix = format!("{CLUSTER}.new-");
     for entry in fs::read_dir(&layout.data_dir).into_iter().flatten().flatten() {
@@ -133,7 +133,7 @@ fn write_access_rules(layout: &Layout) -> Result<(), Error> {
     let hba = "# Written by the service at each start. Unix socket only; the kernel identifies the caller.\n\
                local all all peer map=compliance\n";
     let caller = User::from_uid(geteuid()).ok().flatten().map_or_else(|| "root".to_owned(), |user| user.name);
-    // The database's user is rejected unless it runs the service, because it can have other processes.
+    // The server rejects the database's user unless it runs the service, because other processes can run as that user.
     let mut users = vec!["root", &caller];
     users.dedup();
     let roles = [ADMIN_ROLE, OWNER_ROLE, SERVICE_ROLE];

@@ -13,7 +13,7 @@ pub(crate) async fn run(command: Command, limit: Duration) -> io::Result<Output>
     let mut command = tokio::process::Command::from(command);
     let output = command.stdin(Stdio::null()).kill_on_drop(true).output();
     timeout(limit, output).await.unwrap_or_else(|_| {
-        Err(io::Error::new(io::ErrorKind::TimedOut, format!("it did not finish within {} s", limit.as_secs())))
+        Err(io::Error::new(io::ErrorKind::TimedOut, format!("timed out after {} s", limit.as_secs())))
     })
 }
 

@@ -22,15 +22,15 @@ use crate::{
     programs::{run, text},
 };
 
-/// Timeout for a start, in seconds. It includes crash recovery, which would begin again at the next start.
+/// Timeout for a start, in seconds. Includes crash recovery, which would begin again at the next start.
 const START_SECONDS: &str = "600";
 /// Timeout for a shutdown, in seconds. A fast shutdown flushes data.
 const STOP_SECONDS: &str = "60";
 /// Maximum number of start attempts. A killed server's children keep its memory until they notice, which takes up to a second while a statement runs.
 const START_TRIES: u32 = 10;
-/// Pause between these attempts.
+/// Pause between start attempts.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
-/// How often the server and the size of its log are checked.
+/// How often to check the server and its log size.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
 /// Free space below which the disk counts as full, in bytes: the size of one write-ahead log file.
 const LEAST_SPACE: u64 = 16 << 20;
@@ -43,7 +43,7 @@ impl Context {
         self.layout.server_pid()
     }
 
-    /// Starts the server and returns once it responds. First stops a server left by a killed service.
+    /// Starts the server and returns once it responds. First stops a server left running by a killed service.
     pub(crate) async fn start(&self) -> Result<(), Error> {
         let begin = Instant::now();
         self.clear().await?;
@@ -61,7 +61,7 @@ impl Context {
         tracing::info!(
             pid = self.server_pid(), version = self.installation.version,
             milliseconds = begin.elapsed().as_millis() as u64, path = %self.layout.cluster.display(),
-            "the database responds"
+            "started the database"
         );
         self.endpoint.ensure_roles().await
     }
@@ -83,13 +83,13 @@ impl Context {
         // After a timeout, the server may still start.
         self.stop(&["immediate"]).await?;
         let (tail, log) = (files::tail_of_log(log, log_length, self.account.uid), log.display());
-        Err(Error::Other(format!("PostgreSQL could not start; the end of {log}:\n{tail}")))
+        Err(Error::Other(format!("PostgreSQL failed to start. The last lines of {log}:\n{tail}")))
     }
 
-    /// Stops the server of an earlier run and removes its leftover files.
+    /// Stops a server left by an earlier run and removes its files.
     async fn clear(&self) -> Result<(), Error> {
         if let Some(pid) = self.server_pid() {
-            tracing::info!(pid, "stopping the database of an earlier run");
+            tracing::info!(pid, "stopping a database left by an earlier run");
             self.stop(&["fast", "immediate"]).await?;
         }
         self.layout.clear(&self.account, &socket_file(self.endpoint.socket_dir()))
@@ -140,7 +140,7 @@ fn quoted(arguments: &[OsString]) -> OsString {
     OsString::from_vec(line)
 }
 
-/// Restarts the server whenever it ends, and limits the size of its log, until `end`.
+/// Restarts the server whenever it ends, and limits its log size, until `end` is notified.
 pub(crate) async fn keep_running(context: Arc<Context>, end: Arc<Notify>) {
     let mut pause = CHECK_INTERVAL;
     loop {
@@ -154,7 +154,7 @@ pub(crate) async fn keep_running(context: Arc<Context>, end: Arc<Notify>) {
             pause = CHECK_INTERVAL;
             continue;
         }
-        tracing::warn!(log = %context.layout.log.display(), "the database ended and will restart");
+        tracing::warn!(log = %context.layout.log.display(), "the database has ended; restarting it");
         report_full_disk(&context);
         if let Err(error) = context.start().await {
             tracing::error!(%error, "cannot restart the database");
@@ -163,14 +163,14 @@ pub(crate) async fn keep_running(context: Arc<Context>, end: Arc<Notify>) {
     }
 }
 
-/// Logs a full disk. The server's own log may be on the same disk, and unable to report the problem.
+/// Logs an error if the disk is full. The server's own log may be on the same disk and unable to report the problem.
 fn report_full_disk(context: &Context) {
     let cluster = &context.layout.cluster;
     if statvfs(cluster).is_ok_and(|disk| disk.blocks_available() * disk.fragment_size() < LEAST_SPACE) {
         let folder = cluster.display();
         tracing::error!(
             %folder,
-            "the database's disk is full: free some space, and the database restarts. No saved write is lost"
+            "the database's disk is full: free some space to let the database restart; no saved writes are lost"
         );
     }
 }

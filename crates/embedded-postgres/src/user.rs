@@ -1,4 +1,4 @@
-//! The user that runs the database. `PostgreSQL` does not run as root.
+//! Chooses the user that runs the database, because `PostgreSQL` does not run as root.
 
 use std::{
     fs::{self, Permissions},
@@ -31,13 +31,13 @@ pub(crate) struct Account {
 impl Account {
     /// Returns the user for a cluster: the caller, unless it is root.
     ///
-    /// For root, it is the first non-root user of these: the cluster's owner, the data folder's owner, an unprivileged user.
+    /// If the caller is root, returns the first of these users that is not root: the cluster's owner, the data folder's owner, an unprivileged user.
     pub(crate) fn of(cluster_dir: &Path) -> Result<Self, Error> {
         let me = geteuid();
         let owner = match fs::symlink_metadata(cluster_dir) {
             Ok(meta) => Some(Uid::from_raw(meta.uid())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // Another user owns the data folder, which is closed to this user.
+            // Another user owns the data folder, and this user cannot access it.
             Err(error) => match cluster_dir.parent().and_then(|dir| Some((dir, fs::metadata(dir).ok()?.uid()))) {
                 Some((data_dir, owner)) if owner != me.as_raw() => {
                     return Err(of_another_user(data_dir, owner.into(), me));
@@ -70,7 +70,7 @@ impl Account {
         // This user may lack access to the current folder.
         command.current_dir("/").stdin(Stdio::null());
         if self.switched {
-            // This also drops the groups.
+            // This also drops the supplementary groups.
             command.gid(self.gid).uid(self.uid);
         }
         command
@@ -135,7 +135,7 @@ fn of_another_user(dir: &Path, owner: Uid, me: Uid) -> Error {
     let (dir, owner, me) = (dir.display(), name(owner), name(me));
     Error::Other(format!(
         "{dir} belongs to the {owner}, but this process runs as the {me}: run it as the {owner} or as root, or choose \
-         another data folder"
+         a different data folder"
     ))
 }
 

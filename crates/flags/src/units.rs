@@ -42,10 +42,9 @@ pub fn count(range: RangeInclusive<usize>) -> impl Fn(&str) -> Result<usize, Str
 /// Parses `host:port`, where the host is an IP address or a name. For a name, prefers an IPv4 address.
 pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let addresses = text.to_socket_addrs().map_err(|_| {
-        "must be host:port, such as 127.0.0.1:8080, [::1]:8080 or localhost:8080, and a host name must resolve"
-            .to_owned()
+        "must be host:port, such as 127.0.0.1:8080, [::1]:8080 or localhost:8080; host names must resolve".to_owned()
     })?;
-    addresses.min_by_key(SocketAddr::is_ipv6).ok_or_else(|| "has a host name that does not resolve".to_owned())
+    addresses.min_by_key(SocketAddr::is_ipv6).ok_or_else(|| "contains a host name that does not resolve".to_owned())
 }
 
 fn parse(text: &str, units: &[(&str, u64)], range: &RangeInclusive<u64>) -> Result<u64, String> {

@@ -1,4 +1,4 @@
-//! A stream that sends responses of concurrent requests together.
+//! Coalesces responses to concurrent requests into fewer writes.
 
 use std::{
     io::{self, IoSlice},

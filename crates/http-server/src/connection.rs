@@ -50,13 +50,13 @@ pub struct App<S> {
     pub service: S,
 }
 
-/// Deadline of a response, set as an extension. If the client has not read the response by then, the connection closes.
+/// Deadline for a response, set as an extension. If the client has not read the response by then, the connection closes.
 ///
-/// On HTTP/2, the client's other requests get the shutdown grace period.
+/// On HTTP/2, the connection's other requests have the shutdown grace period to finish.
 #[derive(Clone, Copy, Debug)]
 pub struct FinishBy(pub Instant);
 
-/// Shutdown state of a port.
+/// A port's shutdown state.
 #[derive(Debug, Default)]
 pub(crate) struct Stopping {
     /// Cancelled when the shutdown begins.
@@ -66,7 +66,7 @@ pub(crate) struct Stopping {
 }
 
 tokio::task_local! {
-    /// Peer address of a request, and shutdown state of its port.
+    /// A request's peer address, and its port's shutdown state.
     static ORIGIN: (SocketAddr, Arc<Stopping>);
 }
 
@@ -175,7 +175,7 @@ where
     fn report_insecure(&self, failure: Failure, peer: SocketAddr, error: &dyn Display) {
         let (port, reason) = (self.app.name, failure.label());
         self.traffic.count_insecure(failure);
-        // A public port gets all kinds of traffic. Only configured programs use the core's port.
+        // A public port receives all kinds of traffic. Only configured programs use the core's port.
         if failure.is_ordinary() || self.app.http1 {
             tracing::debug!(port, %peer, reason, %error, "a TLS handshake failed");
         } else {

@@ -1,7 +1,7 @@
 //! The HTTP server for the gateway and the core.
 //!
-//! `axum::serve` and `tonic::transport::Server` limit neither the number of connections nor the time a connection stays silent. This server gives
-//! every connection a permit and timeouts. It delays shutdown until load balancers have noticed it.
+//! `axum::serve` and `tonic::transport::Server` limit neither the number of connections nor the time a connection stays silent. This server
+//! requires a permit for each connection, applies timeouts, and delays shutdown until load balancers have noticed it.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "test tasks end with the test"))]
 
 mod combined_writes;

@@ -40,7 +40,7 @@ pub struct ConnectionLimits {
     ///
     /// Requests in flight finish. Clients then reconnect, so a load balancer can assign them to another instance.
     pub max_age: Option<Duration>,
-    /// How long the port accepts connections after shutdown begins, for load balancers to notice.
+    /// How long the port accepts connections after shutdown begins, to give load balancers time to notice.
     pub shutdown_delay: Duration,
     /// Maximum time for accepted requests to finish after the port closes.
     pub shutdown_grace: Duration,
@@ -71,7 +71,7 @@ impl ConnectionLimits {
 
     pub(crate) fn builder(&self, http1: bool) -> Builder<TokioExecutor> {
         let mut http = Builder::new(TokioExecutor::new());
-        // The header timeout starts when the connection is free for the next request.
+        // The header timeout starts when the connection becomes free for the next request.
         let head_time = self.idle_timeout;
         http.http1().timer(TokioTimer::new()).header_read_timeout(head_time).max_buf_size(HTTP1_BUFFER);
         http.http2()

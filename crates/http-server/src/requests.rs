@@ -1,4 +1,4 @@
-//! The requests of one connection.
+//! Tracks a connection's requests.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -8,7 +8,7 @@ use std::{
 use tokio::time::sleep;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// The requests of a connection.
+/// A connection's requests.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     /// Holds one token per request until its response is sent.
@@ -19,7 +19,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Waits until the connection has had no requests for `first` initially, or for `between` later.
+    /// Waits until the connection has been idle for `first` at the start, or for `between` later.
     pub(crate) async fn end(&self, first: Duration, between: Duration) {
         let mut before = 0;
         sleep(first).await;

@@ -1,4 +1,4 @@
-//! A port, from its first connection to its graceful shutdown.
+//! Serves a port, from its first connection to its graceful shutdown.
 
 use std::{convert::Infallible, error::Error, io, sync::Arc, time::Duration};
 
@@ -30,7 +30,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 pub struct Listener {
     /// Accepts connections.
     pub tcp: TcpListener,
-    /// Certificate of a secure port.
+    /// Certificate, if the port uses TLS.
     pub tls: Option<ServerTls>,
 }
 
@@ -105,12 +105,12 @@ where
         spawn(TcpStream::from_std(stream)?, permit);
     }
     drop(backlog);
-    tracing::info!(port = name, connections = connections.len(), "the port is closed; finishing accepted requests");
+    tracing::info!(port = name, connections = connections.len(), "closed the port; finishing accepted requests");
     closing.cancel();
     let ended = timeout(grace, async { while connections.join_next().await.is_some() {} }).await;
     if ended.is_err() {
         let connections = connections.len();
-        tracing::warn!(port = name, connections, "the grace period is over; closing the remaining connections");
+        tracing::warn!(port = name, connections, "the grace period has expired; closing the remaining connections");
     }
     connections.shutdown().await;
     Ok(())

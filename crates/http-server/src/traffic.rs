@@ -1,11 +1,11 @@
-//! Port metrics. Without a metrics recorder, they count nothing.
+//! Records port metrics. Records nothing if there is no metrics recorder.
 
 use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 use tls::Failure;
 
 const INSECURE: &str = "compliance_tls_failures_total";
 
-/// Metrics of a port. Clones share them.
+/// A port's metrics. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Traffic {
     open: Gauge,

@@ -1,4 +1,4 @@
-//! Affiliates as described by rows and JSON objects.
+//! Reads affiliates from rows and JSON objects.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -24,12 +24,12 @@ use crate::{
 pub struct AffiliateRow {
     /// Field values.
     pub input: AffiliateInput,
-    /// Fields that the row has, including cleared fields.
+    /// Fields that the row contains, including cleared fields.
     pub given: FieldSet<AffiliateInput>,
 }
 
 impl AffiliateRow {
-    /// Fields that every new affiliate needs.
+    /// Fields required for every new affiliate.
     pub const REQUIRED: &[&str] = &["client_affiliate_id", "affiliate_name"];
 
     /// Returns the affiliate as a sync item.
@@ -37,7 +37,7 @@ impl AffiliateRow {
         AffiliateSync { affiliate: Some(self.input.clone()), update_mask: Some(self.given.to_mask()) }
     }
 
-    /// Returns an error for a field, with its value.
+    /// Returns an error for a field, including its value.
     pub fn error(&self, field: &str, reason: &str) -> RowError {
         let value = AffiliateInput::field(field).and_then(|field| field.written(&self.input));
         RowError::new(field, &value.unwrap_or_default(), reason)
@@ -54,7 +54,7 @@ impl AffiliateRow {
 impl TableRecord for AffiliateRow {
     fn target(heading: &str) -> Option<Target> {
         field_of(AffiliateInput::MESSAGE, heading).map(Some).or_else(|| {
-            // Responses have other names for some fields, and fields that the service assigns.
+            // Responses use different names for some fields, and also contain fields that the service assigns.
             let key = letters(heading);
             let read = Affiliate::FIELDS.iter().find(|field| letters(field.name) == key)?;
             let written = AffiliateInput::FIELDS.iter().find(|field| field.column.name == read.column.name);
@@ -93,7 +93,7 @@ impl TableRecord for AffiliateRow {
     }
 }
 
-/// Alpha-2 codes, by the letters of country names.
+/// Alpha-2 codes, keyed by the letters of country names.
 static COUNTRIES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     let names: BTreeMap<String, Vec<String>> =
         serde_json::from_str(include_str!("country_names.json")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Shared texts and number formats that workbook cells refer to.
+//! Reads the shared strings and number formats that workbook cells refer to.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -13,7 +13,7 @@ use crate::{
     xml::{Node, Parts, attribute},
 };
 
-/// Maximum length of a number format code, in bytes. Excel has the same limit, in characters.
+/// Maximum length of a number format code, in bytes. Excel applies the same limit, in characters.
 const LONGEST_CODE: usize = 1000;
 
 /// Data that the cells of all sheets refer to.
@@ -23,7 +23,7 @@ pub(crate) struct Book {
     /// Format of each cell style.
     styles: Vec<u32>,
     formats: HashMap<u32, NumberFormat>,
-    /// Formats that change how texts are shown.
+    /// Formats that change how text is displayed.
     of_texts: HashSet<u32>,
     pub(crate) epoch: Epoch,
     /// Whether the program that wrote the workbook left its formulas uncomputed.
@@ -36,7 +36,7 @@ impl Book {
         self.formats.get(self.styles.get(style)?)
     }
 
-    /// Returns whether a cell style changes how texts are shown.
+    /// Returns whether a cell style changes how text is displayed.
     pub(crate) fn changes_texts(&self, style: usize) -> bool {
         self.styles.get(style).is_some_and(|format| self.of_texts.contains(format))
     }
@@ -46,7 +46,7 @@ impl Book {
         let (mut is_cell_style, mut is_format) = (false, false);
         parts.read(path, &mut |node| {
             match node {
-                // Conditional formats have their own numbers.
+                // Conditional formats use their own numbers.
                 Node::Start("numFmts", _) => is_format = true,
                 Node::End("numFmts") => is_format = false,
                 Node::Start("numFmt", element) if is_format => {
@@ -75,11 +75,11 @@ impl Book {
     }
 }
 
-/// Shared texts of a workbook, joined together.
+/// A workbook's shared strings, concatenated.
 #[derive(Default)]
 pub(crate) struct Texts {
     text: String,
-    /// End of each text.
+    /// End of each string.
     ends: Vec<u32>,
 }
 

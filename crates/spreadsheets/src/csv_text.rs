@@ -1,4 +1,4 @@
-//! CSV: separators, rows with their lines, and detection of cut-off files.
+//! Parses CSV: detects the separator, tracks line numbers, and detects truncated files.
 
 use std::io::{BufRead as _, Read as _, Seek as _};
 
@@ -12,12 +12,12 @@ use crate::{
 
 /// Maximum length of a row, in bytes. An unclosed quote turns the rest of the file into one row.
 pub(crate) const LONGEST_ROW: u64 = 16 << 20;
-/// Maximum number of cells in a row, as in a sheet.
+/// Maximum number of cells in a row, the same as in a sheet.
 pub(crate) const WIDEST_ROW: usize = 1 << 14;
 /// Number of rows to search for the headings. Titles and blank rows can precede the headings.
 pub(crate) const FIRST_ROWS: usize = 20;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-/// Start of Excel's line with the separator, which precedes the headings.
+/// Prefix of Excel's separator line, which precedes the headings.
 const SEPARATOR_LINE: &[u8] = b"sep=";
 
 /// A CSV file.
@@ -25,9 +25,9 @@ pub(crate) struct CsvText {
     source: Input,
     pub(crate) encoding: &'static encoding_rs::Encoding,
     separator: u8,
-    /// Whether the first line names the separator.
+    /// Whether the first line specifies the separator.
     has_separator_line: bool,
-    /// Whether the last row ends in a line break. Otherwise, the file may have been cut off.
+    /// Whether the last row ends in a line break. Otherwise, the file may be truncated.
     pub(crate) ends_in_line_end: bool,
 }
 
@@ -47,13 +47,13 @@ impl CsvText {
         }
         source.rewind()?;
         let mut text = Vec::new();
-        // Reading the rows reports an error with its line.
+        // Ignores an error here. Reading the rows reports it with its line.
         let _ = Decoded::new(&mut source, encoding).take(HEAD).read_to_end(&mut text);
         let (separator, has_separator_line) = separator(&text, known);
         Ok(Self { source, encoding, separator, has_separator_line, ends_in_line_end: true })
     }
 
-    /// Passes on each row with its line.
+    /// Passes each row to `each`, with its line number.
     pub(crate) fn rows(&mut self, each: Each<'_>) -> Result<(), FileError> {
         self.source.rewind()?;
         let mut text = Decoded::new(&mut self.source, self.encoding);
@@ -95,7 +95,7 @@ enum Place {
     Space,
 }
 
-/// Splits text into rows. Unlike other readers, this one rejects misplaced quotes, which would merge rows into a cell or split a cell.
+/// Splits text into rows. Unlike most CSV parsers, rejects misplaced quotes, which would merge rows into a cell or split a cell.
 #[derive(Default)]
 struct Rows {
     separator: u8,
@@ -124,7 +124,7 @@ impl Rows {
         self.length += 1;
         if self.length > LONGEST_ROW {
             return Err(FileError::Limit(format!(
-                "the row on line {} is longer than {} MiB: is a quote opened and never closed?",
+                "the row on line {} exceeds {} MiB: check for an unclosed quote",
                 self.line,
                 LONGEST_ROW >> 20
             )));
@@ -141,7 +141,7 @@ impl Rows {
             (Place::Unquoted, b'"') if self.column == 0 && self.cell == BYTE_ORDER_MARK => self.open(),
             (Place::Unquoted, b'"') if str::from_utf8(&self.cell).is_ok_and(|before| visible(before).is_empty()) => {
                 return Err(FileError::Damaged(format!(
-                    "line {} has a space or an invisible character before the first quote of a cell: remove it",
+                    "line {} contains a space or an invisible character before a cell's opening quote: remove it",
                     self.line
                 )));
             }
@@ -155,7 +155,7 @@ impl Rows {
             (Place::Quote | Place::Space, b' ') => Place::Space,
             (Place::Quote | Place::Space, _) => {
                 return Err(FileError::Damaged(format!(
-                    "line {} has text after the closing quote of a cell: double each quote within a quoted cell",
+                    "line {} contains text after a cell's closing quote: double each quote within a quoted cell",
                     self.line
                 )));
             }
@@ -177,7 +177,7 @@ impl Rows {
     fn end_cell(&mut self) -> Result<Place, FileError> {
         if self.column == WIDEST_ROW {
             return Err(FileError::Limit(format!(
-                "the row on line {} has more than {WIDEST_ROW} cells",
+                "the row on line {} contains more than {WIDEST_ROW} cells",
                 self.first_line
             )));
         }
@@ -194,7 +194,7 @@ impl Rows {
     fn end(&mut self) -> Result<Option<RawRow>, FileError> {
         if self.place == Place::Quoted {
             return Err(FileError::Damaged(format!(
-                "the file ends within the quoted cell that begins on line {}: it was cut off, or a quote is missing",
+                "the file ends within the quoted cell that begins on line {}: the file is truncated, or a quote is missing",
                 self.opened
             )));
         }
@@ -205,7 +205,7 @@ impl Rows {
     }
 }
 
-/// Returns the separator, and whether the first line names it.
+/// Returns the separator, and whether the first line specifies it.
 ///
 /// Otherwise, the separator is the common character that yields the most headings in a row or, on a tie, the most cells.
 fn separator(head: &[u8], known: &dyn Fn(&[String]) -> usize) -> (u8, bool) {

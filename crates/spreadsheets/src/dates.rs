@@ -1,4 +1,4 @@
-//! Dates as spreadsheets write them. The parser never guesses the order of day and month.
+//! Parses dates as spreadsheets write them. Never guesses the order of day and month.
 
 use time::{Date, Duration, macros::date};
 
@@ -18,7 +18,7 @@ pub(crate) enum Epoch {
 }
 
 impl Epoch {
-    /// Returns the day of a serial number, with its time unless it is midnight. Workbooks have no time zones.
+    /// Converts a serial number to a day, with the time unless it is midnight. Workbooks do not store time zones.
     pub(crate) fn date(self, serial: f64) -> Option<String> {
         if !(1.0..AFTER_LAST_DAY).contains(&serial) {
             return None;
@@ -56,7 +56,7 @@ struct Written<'a> {
 enum Form {
     /// Year, month, day.
     Iso,
-    /// Day and month in any order, then a two-digit year.
+    /// Day and month in either order, then a two-digit year.
     ShortYear,
     /// Day and month, then the year. The date itself may reveal the order.
     LongYear(Option<Order>),
@@ -90,7 +90,7 @@ impl<'a> Written<'a> {
 pub(crate) struct Dates(pub(crate) Order);
 
 impl Dates {
-    /// Returns a calendar day, `YYYY-MM-DD`, without a midnight after it. Returns any other text unchanged.
+    /// Returns a calendar day as `YYYY-MM-DD`, and drops a midnight time. Returns any other text unchanged.
     pub(crate) fn day(self, text: &str) -> Result<String, String> {
         let text = text.trim();
         let Some(written) = Written::of(text) else { return Ok(text.to_owned()) };
@@ -98,7 +98,7 @@ impl Dates {
         Ok(if is_midnight(written.time) { day } else { text.to_owned() })
     }
 
-    /// Returns an instant, in UTC unless it has an offset. A date without a time means midnight UTC.
+    /// Returns an instant, in UTC unless it specifies an offset. A date without a time means midnight UTC.
     pub(crate) fn instant(self, text: &str) -> Result<String, String> {
         let text = text.trim();
         let Some(written) = Written::of(text) else { return Ok(text.to_owned()) };
@@ -115,7 +115,7 @@ impl Dates {
         let [year, month, day] = match (written.form, self.0) {
             (Form::Iso, _) => [one, two, three],
             (Form::ShortYear, _) => {
-                return Err(format!("The year of {text} has two digits; write the date as YYYY-MM-DD."));
+                return Err(format!("The year in {text} has only two digits; write the date as YYYY-MM-DD."));
             }
             (Form::LongYear(other), order) if order == Order::Ymd || other.is_some_and(|other| other != order) => {
                 let first = order.first();
@@ -128,7 +128,7 @@ impl Dates {
     }
 }
 
-/// Returns a day without a midnight after it. Returns other forms, such as `MM/DD/YYYY`, unchanged.
+/// Drops a midnight time after an ISO date. Returns other forms, such as `MM/DD/YYYY`, unchanged.
 pub(crate) fn iso_day(text: String) -> String {
     match Written::of(text.trim()) {
         Some(Written { numbers: [year, month, day], form: Form::Iso, time: after, .. }) if is_midnight(after) => {
@@ -138,7 +138,7 @@ pub(crate) fn iso_day(text: String) -> String {
     }
 }
 
-/// Finds the order of day and month from an unambiguous date in the file.
+/// Determines the order of day and month from an unambiguous date in the file.
 #[derive(Default)]
 pub(crate) struct Orders {
     settled: Option<(Order, u64, String)>,
@@ -162,13 +162,13 @@ impl Orders {
             }
             (Some(order), Some((other, first_line, first))) if order != *other => {
                 return Err(FileError::Dates(format!(
-                    "{first} on line {first_line} has the {} first, and {cell} on line {line} the {}: write all dates in the file as \
-                     YYYY-MM-DD",
+                    "{first} on line {first_line} puts the {} first, but {cell} on line {line} puts the {} first: write all dates in \
+                     the file as YYYY-MM-DD",
                     other.first(),
                     order.first()
                 )));
             }
-            // Swapping day and month would give another date.
+            // Swapping day and month would give a different date.
             (None, _) if one != two && one.max(two) <= 12 && self.open.iter().all(|open| open.0 != separator) => {
                 self.open.push((separator, line, cell.to_owned()));
             }
@@ -177,18 +177,18 @@ impl Orders {
         Ok(())
     }
 
-    /// Returns the order of all dates. Fails if an ambiguous date has no clear date with the same separator.
+    /// Returns the order of all dates. Fails if an ambiguous date uses a different separator than the date that settled the order.
     pub(crate) fn order(self) -> Result<Order, FileError> {
         let Self { settled, separator, open } = self;
         match (settled, open.into_iter().find(|open| Some(open.0) != separator)) {
             (Some((order, ..)), None) => Ok(order),
             (Some((_, first_line, first)), Some((_, line, cell))) => Err(FileError::Dates(format!(
-                "{cell} on line {line} can be two dates, and {first} on line {first_line} has other separators: choose dmy (the day is \
-                 first) or mdy (the month is first), or write it as YYYY-MM-DD"
+                "{cell} on line {line} is ambiguous, and {first} on line {first_line} uses a different separator: choose dmy (day first) or \
+                 mdy (month first), or write the date as YYYY-MM-DD"
             ))),
             (None, Some((_, line, cell))) => Err(FileError::Dates(format!(
-                "{cell} on line {line} can be two dates, and no other date of the file says which: choose dmy (the day is first) or mdy \
-                 (the month is first), or write it as YYYY-MM-DD"
+                "{cell} on line {line} is ambiguous, and no other date in the file shows the order: choose dmy (day first) or mdy (month \
+                 first), or write the date as YYYY-MM-DD"
             ))),
             (None, None) => Ok(Order::Mdy),
         }

@@ -15,7 +15,7 @@ const PIECE: usize = 16 << 10;
 /// Number of bytes before and after an invalid byte to search for its cell.
 const AROUND: usize = 60;
 
-/// Returns a file's encoding: from its byte order mark, as given, or from the zero bytes of UTF-16.
+/// Returns a file's encoding: from its byte order mark, as specified, or from UTF-16's zero bytes.
 pub(crate) fn encoding_of(head: &[u8], given: Option<Encoding>) -> &'static encoding_rs::Encoding {
     if let Some((marked, _)) = encoding_rs::Encoding::for_bom(head) {
         return marked;
@@ -29,7 +29,7 @@ pub(crate) fn encoding_of(head: &[u8], given: Option<Encoding>) -> &'static enco
     }
 }
 
-/// Returns whether a file is valid UTF-8, and not only ASCII.
+/// Returns whether a file is valid UTF-8 and contains non-ASCII characters.
 pub(crate) fn is_utf8(source: &mut Input) -> io::Result<bool> {
     source.rewind()?;
     let (mut text, mut has_others) = (Decoded::new(source, UTF_8), false);
@@ -90,7 +90,7 @@ impl<R: Read> Decoded<R> {
         }
     }
 
-    /// Decodes until it reaches output, the end or an error.
+    /// Decodes until there is output, an error, or no more input.
     fn decode(&mut self) -> io::Result<()> {
         (self.position, self.end) = (0, 0);
         while self.end == 0 && !self.is_end {
@@ -110,7 +110,7 @@ impl<R: Read> Decoded<R> {
             self.next += read;
             if let Some(at) = self.output[..self.end].iter().position(|byte| *byte == 0) {
                 self.error = Some(FileError::Damaged(format!(
-                    "line {} has a NUL character: the file is damaged, or it is not CSV",
+                    "line {} contains a NUL character: the file is damaged or not CSV",
                     self.line + line_ends(&self.output[..at])
                 )));
                 self.end = at;
@@ -135,8 +135,8 @@ impl<R: Read> Decoded<R> {
         let bytes = &self.input[from..self.next];
         let at = bytes.iter().position(|byte| matches!(byte, 0x81 | 0x8d | 0x8f | 0x90 | 0x9d))?;
         Some(FileError::Encoding(format!(
-            "line {} has the byte {:#04x}, which Windows-1252 does not define: the file has another encoding, such as an MS-DOS code page. Save \
-             it as CSV in UTF-8",
+            "line {} contains the byte {:#04x}, which Windows-1252 does not define: the file uses a different encoding, such as an MS-DOS code \
+             page. Save it as CSV in UTF-8",
             self.line + line_ends(&bytes[..at]),
             bytes[at]
         )))
@@ -146,23 +146,23 @@ impl<R: Read> Decoded<R> {
     fn malformed(&self, line: u64, at: usize) -> FileError {
         if self.encoding != UTF_8 {
             return FileError::Encoding(format!(
-                "line {line} is not {}: save the file as CSV in UTF-8",
+                "line {line} is not valid {}: save the file as CSV in UTF-8",
                 self.encoding.name()
             ));
         }
         let cell = cell_at(&self.input, at);
         if cell.iter().any(u8::is_ascii_control) {
-            return FileError::Damaged(format!("line {line} is not text: the file is damaged, or it is not CSV"));
+            return FileError::Damaged(format!("line {line} is not text: the file is damaged or not CSV"));
         }
         let [windows, mac] = [WINDOWS_1252, encoding_rs::MACINTOSH].map(|encoding| encoding.decode(cell).0);
         FileError::Encoding(format!(
-            "the file is not UTF-8: line {line} has {windows:?} if it is Windows-1252 and {mac:?} if it is Mac Roman. Choose the right \
-             encoding, windows-1252 or macintosh, or save the file as CSV in UTF-8"
+            "the file is not UTF-8: line {line} reads {windows:?} as Windows-1252 and {mac:?} as Mac Roman. Choose the right encoding, \
+             windows-1252 or macintosh, or save the file as CSV in UTF-8"
         ))
     }
 }
 
-/// Returns the number of line feeds or, as on old Macs, of carriage returns.
+/// Returns the number of line feeds or, in old Mac files, carriage returns.
 fn line_ends(text: &[u8]) -> u64 {
     let count = |end: u8| text.split(|byte| *byte == end).count() as u64 - 1;
     if count(b'\n') > 0 { count(b'\n') } else { count(b'\r') }

@@ -1,4 +1,4 @@
-//! Errors of whole files.
+//! Errors that affect whole files.
 
 use std::io;
 
@@ -13,7 +13,7 @@ pub enum FileError {
     /// The file's kind is not supported.
     #[error("the file is {0}: save it as .xlsx, or as CSV in UTF-8")]
     Kind(&'static str),
-    /// The file is cut off or damaged.
+    /// The file is truncated or damaged.
     #[error("{}", short(.0))]
     Damaged(String),
     /// The file exceeds a limit.
@@ -22,7 +22,7 @@ pub enum FileError {
     /// The file's bytes do not match its encoding.
     #[error("{}", short(.0))]
     Encoding(String),
-    /// The workbook does not have the sheet.
+    /// The workbook does not contain the sheet.
     #[error("{}", short(.0))]
     Sheet(String),
     /// The columns do not match the records.
@@ -32,7 +32,7 @@ pub enum FileError {
     #[error("{}", short(.0))]
     Dates(String),
     /// An option has no effect on this file.
-    #[error("the option {0} has no effect on {1}: leave it out")]
+    #[error("the option {0} has no effect on {1}: remove it")]
     Unused(&'static str, &'static str),
     /// The file cannot be read at all.
     #[error("the file cannot be read: {0}")]
@@ -59,7 +59,7 @@ impl From<io::Error> for FileError {
     }
 }
 
-/// Returns the start of a message.
+/// Truncates a message to the maximum length.
 pub(crate) fn short(message: &str) -> &str {
     &message[..message.floor_char_boundary(LONGEST_MESSAGE)]
 }

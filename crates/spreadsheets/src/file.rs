@@ -1,4 +1,4 @@
-//! CSV files and workbooks, recognized by their bytes.
+//! Opens CSV files and workbooks. Recognizes them by their bytes.
 
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 
@@ -68,7 +68,7 @@ pub fn is_table(head: &[u8]) -> bool {
     }
 }
 
-/// Returns the kind of a file that is not supported.
+/// Returns a file's kind if that kind is not supported.
 fn foreign(head: &[u8]) -> Option<&'static str> {
     let has = |name: &str| {
         let name: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();

@@ -26,7 +26,7 @@ pub fn field_of(message: &'static Message, heading: &str) -> Option<&'static Fie
     find(&key).or_else(|| find(&number?))
 }
 
-/// Returns the letters and digits of a heading, in lower case.
+/// Returns a heading's letters and digits, in lowercase.
 pub(crate) fn letters(name: &str) -> String {
     identity(name).chars().filter(|next| next.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
@@ -41,7 +41,7 @@ pub(crate) fn key(name: &str) -> String {
     Some(letters(name)).filter(|letters| !letters.is_empty()).unwrap_or_else(|| identity(name))
 }
 
-/// Returns whether a column lacks a heading, such as an index.
+/// Returns whether a column has no heading, such as an index column.
 pub fn is_unnamed(name: &str) -> bool {
     let letters = letters(name);
     let number = letters.strip_prefix(UNNAMED).filter(|_| name.contains(':'));
@@ -112,7 +112,7 @@ impl Headings {
         let fields = || R::fields().join(", ");
         if self.known::<R>(header, &[]).0 == 0 {
             return error(format!(
-                "one of the first rows must name the columns, but no cell of the first row is a field name: {}; the fields are {}",
+                "one of the first rows must name the columns, but no cell in the first row is a field name: {}; the fields are {}",
                 header.join(", "),
                 fields()
             ));
@@ -120,7 +120,7 @@ impl Headings {
         for (heading, _) in &self.0 {
             if !header.iter().any(|name| self.given(name).is_some_and(|(given, _)| given == heading)) {
                 return error(format!(
-                    "the file does not have the column {heading}; its columns are: {}",
+                    "the file does not contain the column {heading}; its columns are: {}",
                     header.join(", ")
                 ));
             }
@@ -142,7 +142,7 @@ impl Headings {
                     format!("map {name:?} to nothing")
                 };
                 return error(format!(
-                    "the columns {} ({other:?}) and {} ({name:?}) are the same field, {}: {advice}",
+                    "columns {} ({other:?}) and {} ({name:?}) both map to the field {}: {advice}",
                     first + 1,
                     index + 1,
                     field.name
@@ -153,7 +153,7 @@ impl Headings {
         for required in required {
             if !columns.iter().flatten().any(|field| field.name == *required) {
                 return error(format!(
-                    "no column has the field {required}, which every row needs; the columns are: {}",
+                    "no column contains the required field {required}; the columns are: {}",
                     header.join(", ")
                 ));
             }

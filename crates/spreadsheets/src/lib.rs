@@ -1,10 +1,10 @@
 //! Reads tables of records from CSV files and Excel workbooks (`.xlsx`).
 //!
 //! [`Table::open`] reads a file once to find its kind, encoding, headings and date order, or fails with a [`FileError`]. [`Table::read`] reads the
-//! file again and passes on each row: a typed record with the fields its columns set, or the errors of its cells. The reader never guesses silently.
-//! If it cannot read a cell with certainty, it rejects the row.
+//! file again and passes each row to a callback: a typed record with the fields that the columns set, or the cells' errors. The reader never guesses
+//! silently. If it cannot read a cell with certainty, it rejects the row.
 //!
-//! [`Limits`] bound memory use, whatever the file claims. Only a workbook's shared texts stay in memory; rows never do.
+//! [`Limits`] bound memory use, whatever the file claims. Only a workbook's shared strings stay in memory; rows never do.
 
 mod affiliates;
 mod book;

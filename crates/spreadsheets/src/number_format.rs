@@ -1,6 +1,6 @@
-//! Number formats, which determine what a cell shows for a number.
+//! Parses number formats, which determine how a cell displays a number.
 
-/// What a cell shows for a number.
+/// How a cell displays a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NumberFormat {
     /// The number itself.
@@ -17,7 +17,7 @@ pub(crate) enum NumberFormat {
         /// Number of sections, as in [`Self::General`].
         sections: usize,
     },
-    /// Another format, such as a percentage.
+    /// Any other format, such as a percentage.
     Other(String),
 }
 
@@ -32,7 +32,9 @@ pub(crate) enum Token {
     Literal(char),
 }
 
-/// Returns whether a format changes how texts are shown, in the last of four sections or in its only section.
+/// Returns whether a format changes how text is displayed.
+///
+/// The last section applies to text if the format has four sections, or if that section contains `@`.
 pub(crate) fn changes_texts(code: &str) -> bool {
     let (mut sections, mut section) = (Vec::new(), String::new());
     let mut characters = code.chars();
@@ -101,7 +103,7 @@ impl NumberFormat {
                         _ => {}
                     }
                 }
-                // Formats of negative numbers, zero and texts follow.
+                // Formats for negative numbers, zero and text follow.
                 ';' => break,
                 '0' => tokens.push(Token::Zero),
                 '#' | '?' => tokens.push(Token::Digit),
@@ -145,7 +147,7 @@ impl NumberFormat {
         }
     }
 
-    /// Returns what the cell shows, without digit separators. Fails if the shown text does not determine the number.
+    /// Returns what the cell displays, without digit separators. Fails if the displayed text does not determine the number.
     pub(crate) fn show(&self, number: f64) -> Result<String, String> {
         // Turns -0 into 0.
         let number = with_15_digits(number) + 0.0;
@@ -154,11 +156,11 @@ impl NumberFormat {
             Self::General { sections } | Self::Digits { sections, .. }
                 if number < 0.0 && *sections > 1 || number == 0.0 && *sections > 2 =>
             {
-                return Err(format!("has {plain}, which its format may show differently"));
+                return Err(format!("contains {plain}, which its format may show differently"));
             }
             Self::General { .. } => return Ok(plain),
             Self::Digits { tokens, .. } => tokens,
-            Self::Date => return Err(format!("has {plain}, which is not a date that spreadsheets can show")),
+            Self::Date => return Err(format!("contains {plain}, which is not a date that spreadsheets can show")),
             Self::Time => return Err("shows a time without a date".to_owned()),
             Self::Other(code) => return Err(format!("shows {plain} in the format {code}")),
         };

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use compliance_api::csv_cell::Escape;
 use encoding_rs::{MACINTOSH, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
-/// Options for reading a file. The defaults have the limits of a request.
+/// Options for reading a file. By default, the limits are those of a request.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Order of day and month in dates such as 1/5/2026. By default, unambiguous dates in the file determine it.
@@ -20,7 +20,7 @@ pub struct Options {
     pub escape: Escape,
     /// What an empty cell means.
     pub empty: Empty,
-    /// Fields that every row needs.
+    /// Fields required in every row.
     pub required: &'static [&'static str],
     /// Limits for a file.
     pub limits: Limits,
@@ -46,7 +46,7 @@ impl Default for Options {
 pub enum Empty {
     /// The row clears the field.
     Clears,
-    /// The row does not have the field.
+    /// The row does not contain the field.
     Absent,
 }
 
@@ -73,7 +73,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// Names of the orders.
+    /// Order names.
     pub const NAMES: [&str; 3] = ["dmy", "mdy", "ymd"];
 
     pub(crate) fn first(self) -> &'static str {
@@ -100,17 +100,17 @@ impl FromStr for Order {
 pub enum Encoding {
     /// UTF-8 or UTF-16.
     Utf8,
-    /// Windows-1252, as Excel on western Windows saves CSV. Also called ISO 8859-1, as on the web.
+    /// Windows-1252, which Excel on Western Windows uses for CSV. On the web, also called ISO 8859-1.
     Windows1252,
-    /// Mac Roman, as Excel on a Mac saves CSV.
+    /// Mac Roman, which Excel on a Mac uses for CSV.
     Macintosh,
 }
 
 impl Encoding {
-    /// Names of the encodings.
+    /// Encoding names.
     pub const NAMES: [&str; 4] = ["utf-8", "windows-1252", "iso-8859-1", "macintosh"];
-    /// Advice for files in another encoding.
-    pub const ADVICE: &str = "Save a file in another encoding as CSV in UTF-8, which Excel calls CSV UTF-8.";
+    /// Advice for files in other encodings.
+    pub const ADVICE: &str = "Save files in other encodings as CSV in UTF-8, which Excel calls CSV UTF-8.";
 }
 
 impl FromStr for Encoding {

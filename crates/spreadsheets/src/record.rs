@@ -1,4 +1,4 @@
-//! Records that rows describe.
+//! Defines the records that rows describe.
 
 use compliance_api::description::Field;
 
@@ -7,7 +7,7 @@ use crate::row::RowError;
 /// A column's field, or `None` for an ignored column.
 pub type Target = Option<&'static Field>;
 
-/// A row's fields with their texts. `None` clears a field.
+/// A row's fields and their text. `None` clears a field.
 pub type Values = Vec<(&'static Field, Option<String>)>;
 
 /// A record that a table row can describe.
@@ -21,6 +21,6 @@ pub trait TableRecord: Sized {
     /// Returns a row's record, or its errors by field.
     fn of_values(values: Values, required: &[&str]) -> Result<Self, Vec<RowError>>;
 
-    /// Returns whether these are the headings of a full export, whose texts are exact.
+    /// Returns whether these are the headings of a full export, whose text is exact.
     fn is_export(headings: &[String]) -> bool;
 }

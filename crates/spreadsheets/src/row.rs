@@ -11,22 +11,22 @@ const LONGEST_VALUE: usize = 200;
 pub struct Row<R> {
     /// Row number. The first row below the headings is 1.
     pub row: u64,
-    /// Number of the row's first line in the file, or of its row in the sheet.
+    /// Line number of the row's start in the file, or row number in the sheet.
     pub line: u64,
-    /// The record, or all errors of the row.
+    /// The record, or all of the row's errors.
     pub record: Result<R, Vec<RowError>>,
 }
 
-/// One error of a row.
+/// One error in a row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RowError {
-    /// Field name. Empty for an error of the whole row.
+    /// Field name. Empty if the error affects the whole row.
     pub field: String,
     /// Start of the cell's text.
     pub value: String,
     /// Reason, as a sentence.
     pub reason: String,
-    /// Workbook cell, such as `C7`, or CSV column heading. Empty for an error of the whole row.
+    /// Workbook cell, such as `C7`, or CSV column heading. Empty if the error affects the whole row.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub cell: String,
 }
@@ -86,7 +86,7 @@ impl Cell {
 /// What a cell contains.
 pub(crate) enum CellKind {
     Text,
-    /// A number. The cell's text shows it.
+    /// A number. The cell's text contains it as displayed.
     Number(f64),
     /// A date, YYYY-MM-DD, possibly with a time.
     Date,
@@ -94,7 +94,7 @@ pub(crate) enum CellKind {
     Unreadable(String),
 }
 
-/// Removes spaces and invisible characters around a text.
+/// Removes surrounding spaces and invisible characters.
 pub(crate) fn visible(text: &str) -> &str {
     text.trim_matches(|next: char| next.is_whitespace() || is_invisible(next))
 }

@@ -1,4 +1,4 @@
-//! Rows of a sheet, as its cells show them.
+//! Reads a sheet's rows as its cells display them.
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -15,7 +15,8 @@ use crate::{
 };
 
 /// Reason why a formula cell cannot be read.
-const WITHOUT_RESULT: &str = "has a formula without a result; open the workbook in a spreadsheet program and save it";
+const WITHOUT_RESULT: &str =
+    "contains a formula without a stored result; open the workbook in a spreadsheet program and save it";
 /// Smallest number whose digits spreadsheets do not fully keep.
 const FIRST_INEXACT: f64 = 1e15;
 /// Number from which all digits count, including decimals. Smaller numbers are read with 15 digits, as spreadsheets show them.
@@ -24,7 +25,7 @@ const FIRST_LONG: f64 = 1e9;
 const MOST_RANGES: usize = 100_000;
 /// Maximum number of cells with array formula results.
 const MOST_RESULTS: u64 = 1_000_000;
-/// Maximum size of all cell texts, as a multiple of the unpacked size. Cells can share texts.
+/// Maximum total size of the cells' text, as a multiple of the unpacked size. Cells can share strings.
 const SHARED: u64 = 4;
 
 /// Reads a sheet's XML part.
@@ -34,9 +35,9 @@ pub(crate) struct Sheet<'s> {
     /// Column after the last cell.
     column: usize,
     cells: Vec<Cell>,
-    /// Total size of the row's texts, in bytes. Every cell can refer to the same long text.
+    /// Total size of the row's text, in bytes. Every cell can refer to the same long string.
     row_length: u64,
-    /// Number of bytes left for the remaining cells' texts.
+    /// Number of bytes left for the remaining cells' text.
     left: u64,
     cell: RawCell,
     /// Columns with array formula results, each with its last such row.
@@ -84,7 +85,7 @@ impl<'s> Sheet<'s> {
         }
     }
 
-    /// Reads a node, and passes on the row that it completes.
+    /// Reads a node, and passes the row that it completes, if any, to `each`.
     pub(crate) fn read(&mut self, node: Node<'_>, each: &mut Each<'_>) -> Result<ControlFlow<()>, FileError> {
         match node {
             Node::Start("row", element) => self.begin_row(element)?,
@@ -132,7 +133,7 @@ impl<'s> Sheet<'s> {
         Ok(())
     }
 
-    /// Begins a formula. Every cell of an array formula except the first has only a result, or nothing.
+    /// Begins a formula. Every cell of an array formula except the first contains only a result, or nothing.
     fn begin_formula(&mut self, element: &BytesStart<'_>) -> Result<(), FileError> {
         self.cell.has_formula = true;
         let kind = attribute(element, "t").unwrap_or_default();
@@ -142,7 +143,7 @@ impl<'s> Sheet<'s> {
         if self.results > MOST_RESULTS {
             return Err(too_many_results());
         }
-        // An uncomputed formula may spill over any rows below it.
+        // An uncomputed formula may spill into any rows below it.
         let end = if self.book.is_uncomputed { u64::MAX } else { range.rows.1 };
         for column in range.columns.0..=range.columns.1 {
             let last = self.arrays.entry(column).or_default();
@@ -176,12 +177,12 @@ impl<'s> Sheet<'s> {
         if let Some(name) = attribute(element, "r") {
             let position = position(&name).filter(|(column, row)| *row == self.row && *column >= self.column);
             let Some((column, _)) = position else {
-                return Err(damaged(format_args!("row {} has the cell {name:?} in the wrong place", self.row)));
+                return Err(damaged(format_args!("row {} contains the cell {name:?} in the wrong place", self.row)));
             };
             self.column = column;
         }
         if self.column >= WIDEST_ROW {
-            return Err(damaged(format_args!("row {} has more than {WIDEST_ROW} cells", self.row)));
+            return Err(damaged(format_args!("row {} contains more than {WIDEST_ROW} cells", self.row)));
         }
         let cell = &mut self.cell;
         (cell.values, cell.has_inline, self.is_value) = (0, false, false);
@@ -209,7 +210,9 @@ impl<'s> Sheet<'s> {
             )
         } else {
             match self.cell.kind.as_str() {
-                "e" if value.is_empty() => unreadable("has a formula error; correct it in the spreadsheet".to_owned()),
+                "e" if value.is_empty() => {
+                    unreadable("contains a formula error; correct it in the spreadsheet".to_owned())
+                }
                 // An empty formula result.
                 _ if value.is_empty() && self.cell.has_formula => (value, CellKind::Text),
                 _ if value.is_empty() => return Ok(()),
@@ -217,20 +220,20 @@ impl<'s> Sheet<'s> {
                     let text = value.trim().parse().ok().and_then(|index| self.book.texts.get(index));
                     let Some(text) = text else {
                         let name = cell_name(column, self.row);
-                        return Err(damaged(format_args!("the cell {name} has a shared text that does not exist")));
+                        return Err(damaged(format_args!("the cell {name} refers to a missing shared string")));
                     };
                     (unescaped(text), CellKind::Text)
                 }
                 "b" => match value.trim() {
                     "1" | "true" | "TRUE" => ("TRUE".to_owned(), CellKind::Text),
                     "0" | "false" | "FALSE" => ("FALSE".to_owned(), CellKind::Text),
-                    _ => unreadable("is neither true nor false, but stored as a Boolean".to_owned()),
+                    _ => unreadable("is stored as a Boolean, but is neither true nor false".to_owned()),
                 },
-                "e" => unreadable(format!("has the formula error {value}; correct it in the spreadsheet")),
+                "e" => unreadable(format!("contains the formula error {value}; correct it in the spreadsheet")),
                 "d" => (value, CellKind::Date),
                 "" | "n" => match value.trim().parse::<f64>() {
                     Ok(number) => self.number(number),
-                    Err(_) => unreadable("is not a number, but stored as one".to_owned()),
+                    Err(_) => unreadable("is stored as a number, but is not one".to_owned()),
                 },
                 "str" | "inlineStr" => (unescaped(&value), CellKind::Text),
                 kind => unreadable(format!("has the unknown kind {kind:?}")),
@@ -245,10 +248,10 @@ impl<'s> Sheet<'s> {
         self.row_length += text.len() as u64;
         if self.row_length > LONGEST_ROW {
             let limit = LONGEST_ROW >> 20;
-            return Err(FileError::Limit(format!("the texts of row {} are longer than {limit} MiB", self.row)));
+            return Err(FileError::Limit(format!("the text of row {} exceeds {limit} MiB", self.row)));
         }
         self.left = self.left.checked_sub(text.len() as u64).ok_or_else(|| {
-            FileError::Limit("the cells of the sheet share texts that are too long: split the file".to_owned())
+            FileError::Limit("the sheet's cells repeat too much shared text: split the file".to_owned())
         })?;
         if !text.is_empty() || self.cell.has_formula || matches!(kind, CellKind::Unreadable(_)) {
             self.cells.push(Cell { column, text, kind });
@@ -256,14 +259,14 @@ impl<'s> Sheet<'s> {
         Ok(())
     }
 
-    /// Returns what a cell shows for a number.
+    /// Returns how a cell displays a number.
     fn number(&self, number: f64) -> (String, CellKind) {
         let format = match self.cell.style {
             Some(0) => Some(self.book.format(0).unwrap_or(&NumberFormat::GENERAL)),
             style => style.and_then(|style| self.book.format(style)),
         };
         let Some(format) = format else {
-            return (number.to_string(), CellKind::Unreadable("has a style that does not exist".to_owned()));
+            return (number.to_string(), CellKind::Unreadable("refers to a missing style".to_owned()));
         };
         if *format == NumberFormat::Date
             && let Some(date) = self.book.epoch.date(number)
@@ -273,7 +276,7 @@ impl<'s> Sheet<'s> {
         // Formula results have extra, meaningless digits.
         let lost = (number - with_15_digits(number)).abs() > number.abs() * 2.0 * f64::EPSILON;
         if !number.is_finite() || number.abs() >= FIRST_INEXACT || number.abs() >= FIRST_LONG && lost {
-            let reason = "has a number with more than 15 digits; spreadsheets keep only 15, so enter it as text";
+            let reason = "contains a number with more than 15 digits; spreadsheets keep only 15, so enter it as text";
             return (number.to_string(), CellKind::Unreadable(reason.to_owned()));
         }
         match format.show(number) {
@@ -287,14 +290,14 @@ impl<'s> Sheet<'s> {
         let range = Range::of(&name);
         self.ranges.push(range.ok_or_else(|| damaged(format_args!("the merged range {name:?} is not valid")))?);
         if self.ranges.len() > MOST_RANGES {
-            return Err(FileError::Limit(format!("the sheet has more than {MOST_RANGES} merged ranges")));
+            return Err(FileError::Limit(format!("the sheet contains more than {MOST_RANGES} merged ranges")));
         }
         Ok(())
     }
 }
 
 fn too_many_results() -> FileError {
-    FileError::Limit(format!("the sheet has more than {MOST_RESULTS} cells with array formulas"))
+    FileError::Limit(format!("the sheet contains more than {MOST_RESULTS} cells with array formulas"))
 }
 
 /// Returns the column and row of a cell name such as `C7`, or `None` beyond the last column.
@@ -331,7 +334,7 @@ fn unescaped(text: &str) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// A range of cells. Only the first cell has a value or a formula.
+/// A range of cells. Only the first cell contains a value or a formula.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     rows: (u64, u64),
@@ -380,7 +383,7 @@ impl Merges {
         self.open.clear();
     }
 
-    /// Moves to a row. Fails if ranges overlap. Otherwise, each row might be compared with all ranges.
+    /// Moves to a row. Fails if ranges overlap, because each row might then be compared with all ranges.
     pub(crate) fn reach(&mut self, row: u64) -> Result<(), FileError> {
         self.open.retain(|range| range.rows.1 >= row);
         while let Some(range) = self.ranges.get(self.next).filter(|range| range.rows.0 <= row) {
@@ -390,7 +393,7 @@ impl Merges {
         if self.open.len() > self.most { Err(damaged("merged ranges overlap")) } else { Ok(()) }
     }
 
-    /// Returns the name of the range that hides a cell of the current row, if any.
+    /// Returns the name of the range that hides a cell in the current row, if any.
     pub(crate) fn hides(&self, column: usize, row: u64) -> Option<String> {
         let mut open = self.open.iter();
         let Range { rows, columns } = open.find(|range| (range.columns.0..=range.columns.1).contains(&column))?;
@@ -404,7 +407,7 @@ mod tests {
     use super::{position, unescaped};
 
     #[test]
-    fn cell_names_are_bounded() {
+    fn invalid_cell_names_are_rejected() {
         assert_eq!(position("A1"), Some((0, 1)));
         assert_eq!(position("xfd1048576"), Some((16_383, 1_048_576)));
         for name in ["XFE1", "ZZZZZZ3", "A", "1", "", "A-1", "\u{c4}1"] {

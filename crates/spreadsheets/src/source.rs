@@ -1,4 +1,4 @@
-//! Sources of files, and receivers of rows.
+//! Defines table sources and row callbacks.
 
 use std::{
     io::{BufReader, Read, Seek},
@@ -17,5 +17,5 @@ impl<T: Read + Seek + Send> Source for T {}
 
 pub(crate) type Input = BufReader<Box<dyn Source>>;
 
-/// Receives each row, and can stop the reading.
+/// Receives each row, and can stop parsing.
 pub(crate) type Each<'e> = &'e mut dyn FnMut(RawRow) -> Result<ControlFlow<()>, FileError>;

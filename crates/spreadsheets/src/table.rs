@@ -1,4 +1,4 @@
-//! Tables: columns below a row of headings, in a CSV file or a workbook.
+//! Reads tables: columns below a row of headings, in a CSV file or a workbook.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -50,7 +50,7 @@ struct Plan {
     escape: Escape,
     empty: Empty,
     required: &'static [&'static str],
-    /// Whether surrounding spaces are part of a text.
+    /// Whether surrounding spaces are part of the text.
     is_exact: bool,
 }
 
@@ -63,7 +63,7 @@ impl<R: TableRecord> Table<R> {
         if options.dates.is_some() && !fields.iter().any(|name| R::target(name).flatten().is_some_and(is_date)) {
             return Err(FileError::Unused("dates", "records without dates"));
         }
-        // Bytes in another encoding can decode to wrong letters.
+        // Bytes in a different encoding can decode to wrong letters.
         let is_windows_1252 = matches!(&file, File::Csv(text) if text.encoding == WINDOWS_1252);
         let mut scan = Scan { is_windows_1252, ..Scan::default() };
         file.rows(&mut |row| scan.read::<R>(&row, &headings, &options))?;
@@ -71,7 +71,7 @@ impl<R: TableRecord> Table<R> {
             let error = scan.without_headings::<R>(&headings, &options);
             return Err(match file {
                 File::Workbook(workbook) if !workbook.others.is_empty() => FileError::Sheet(format!(
-                    "{error}; only the sheet {:?} was read, and the workbook also has {}",
+                    "{error}; only the sheet {:?} was read, and the workbook also contains {}",
                     workbook.sheet,
                     workbook.others.join(", ")
                 )),
@@ -106,7 +106,7 @@ impl<R: TableRecord> Table<R> {
                     notes.push(format!("only the sheet {:?} is read; ignored: {others}", workbook.sheet));
                 }
                 if workbook.hidden_rows > 0 {
-                    notes.push(format!("hidden rows, read like the others: {}", workbook.hidden_rows));
+                    notes.push(format!("hidden rows, read like visible rows: {}", workbook.hidden_rows));
                 }
             }
         }
@@ -127,7 +127,7 @@ impl<R: TableRecord> Table<R> {
         Ok(Self { file, plan, merges, notes, rows, record: PhantomData })
     }
 
-    /// Returns notes on what the records leave out of the table, each listed once.
+    /// Returns notes on the parts of the table that the records omit. Each note is listed once.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -137,7 +137,7 @@ impl<R: TableRecord> Table<R> {
         self.rows
     }
 
-    /// Passes on each row in file order, until `each` breaks.
+    /// Passes each row to `each` in file order, until `each` breaks.
     pub fn read(&mut self, mut each: impl FnMut(Row<R>) -> ControlFlow<()>) -> Result<(), FileError> {
         let Self { file, plan, merges, .. } = self;
         merges.restart();
@@ -157,20 +157,20 @@ impl<R: TableRecord> Table<R> {
     }
 }
 
-/// Row of headings.
+/// A heading row.
 struct Header {
-    /// Headings, without empty ones at the end.
+    /// Headings, without trailing empty ones.
     names: Vec<String>,
     keys: Vec<String>,
     /// Whether each column has a heading.
     is_named: Vec<bool>,
     line: u64,
-    /// Number of cells in the row, in CSV.
+    /// Number of cells in the row. `None` in workbooks.
     width: Option<usize>,
     columns: Vec<Target>,
     /// Number of known headings.
     known: usize,
-    /// Keys of all headings that a table can have, with their fields.
+    /// Keys of all possible headings, with their fields.
     possible: HashMap<String, Option<&'static str>>,
 }
 
@@ -180,9 +180,9 @@ impl Header {
         self.keys.iter().enumerate().all(|(column, heading)| key(start(row.text(column))) == *heading)
     }
 
-    /// Returns whether a row has different headings than the table, as in concatenated files.
+    /// Returns whether a row contains different headings than the table, as in concatenated files.
     ///
-    /// Such a row has headings in its first cells and in most of its cells.
+    /// Such a row contains headings in its first cells and in most of its cells.
     fn has_others(&self, row: &RawRow) -> bool {
         let cells = || row.cells.iter().filter(|cell| !cell.is_blank());
         let is_heading = |cell: &&Cell| self.possible.contains_key(&key(start(&cell.text)));
@@ -217,11 +217,11 @@ impl Header {
     }
 }
 
-/// Findings of a file's first read.
+/// Findings from a file's first read.
 #[derive(Default)]
 struct Scan {
     header: Option<Header>,
-    /// Rows above the headings, with their lines.
+    /// Rows above the headings, with their line numbers.
     above: Vec<(Vec<String>, u64)>,
     orders: Orders,
     rows: u64,
@@ -255,7 +255,7 @@ impl Scan {
         }
         if header.has_others(row) {
             return Err(FileError::Columns(format!(
-                "row {} has different headings than row {}, or in another order: put the tables into separate files",
+                "row {} contains different headings than row {}, or in a different order: put the tables into separate files",
                 row.line, header.line
             )));
         }
@@ -263,7 +263,7 @@ impl Scan {
         self.last_line = row.line;
         if self.rows > options.limits.rows {
             return Err(FileError::Limit(format!(
-                "the file has more than {} rows below the headings",
+                "the file contains more than {} rows below the headings",
                 options.limits.rows
             )));
         }
@@ -290,7 +290,7 @@ impl Scan {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Reads a row that may contain the headings. Returns whether it is above the records.
+    /// Reads a row that may contain the headings. Returns whether the row is above the records.
     fn read_first<R: TableRecord>(
         &mut self,
         row: &RawRow,
@@ -301,7 +301,7 @@ impl Scan {
         let names: Vec<String> = (0..last).map(|column| start(row.text(column)).to_owned()).collect();
         let limit = options.limits.columns;
         if self.header.is_none() && names.iter().filter(|name| !is_unnamed(name)).count() > limit {
-            return Err(FileError::Limit(format!("the file has more than {limit} columns with a heading")));
+            return Err(FileError::Limit(format!("the file contains more than {limit} columns with a heading")));
         }
         let (known, is_whole) = headings.known::<R>(&names, options.required);
         // A title can equal a heading.
@@ -346,7 +346,7 @@ impl Scan {
         }
     }
 
-    /// Returns the error for a file without headings. It describes the row that most resembles headings.
+    /// Returns the error for a file without headings. Describes the row that most resembles headings.
     fn without_headings<R: TableRecord>(&self, headings: &Headings, options: &Options) -> FileError {
         let known = |names: &[String]| headings.known::<R>(names, &[]).0;
         let Some((best, _)) = self.above.iter().rev().max_by_key(|(names, _)| known(names)) else {
@@ -372,7 +372,9 @@ impl Plan {
     fn values(&self, row: &RawRow, merges: &Merges) -> Result<Values, Vec<RowError>> {
         // The row may be a record, so it is not skipped silently.
         if is_total(row) {
-            return Err(RowError::of_row("The row seems to have totals of the rows above; remove it from the file."));
+            return Err(RowError::of_row(
+                "The row seems to contain totals of the rows above; remove it from the file.",
+            ));
         }
         if let Some(width) = row.width {
             self.check_width(row, width)?;
@@ -383,7 +385,7 @@ impl Plan {
             let cell = row.cell(column);
             let text = match merges.hides(column, row.line) {
                 Some(range) => {
-                    Err(format!("The cell is merged with others ({range}); unmerge them and repeat the value."))
+                    Err(format!("The cell is part of the merged range {range}; unmerge it and repeat the value."))
                 }
                 None => cell.map_or(Ok(String::new()), |cell| self.text(cell, field)),
             };
@@ -414,7 +416,7 @@ impl Plan {
         {
             "is a separator or a quote missing?"
         } else if is_short && row.line == self.last_line && !self.ends_in_line_end {
-            "is the file cut off? Its last line has no line break."
+            "is the file truncated? Its last line has no line break."
         } else {
             return Ok(());
         };
@@ -433,7 +435,7 @@ impl Plan {
             // As a date, the number would be between 1900 and 1906.
             CellKind::Number(number) if is_date(field) && number < 2200.0 => {
                 return Err(format!(
-                    "The cell has the number {number}, which is a year or a date without its format; enter the whole date."
+                    "The cell contains the number {number}, which is a year or a date without its format; enter the whole date."
                 ));
             }
             // The cell has lost its date format.
@@ -450,7 +452,7 @@ impl Plan {
         // A spreadsheet may have saved and damaged an export.
         let unescaped = Some(visible(text)).filter(|text| *text != shown);
         if let Some(error) = [Some(shown), unescaped].into_iter().flatten().find(|text| is_error(text)) {
-            return Err(format!("The cell has the formula error {error}; correct it in the spreadsheet."));
+            return Err(format!("The cell contains the formula error {error}; correct it in the spreadsheet."));
         }
         if is_scientific(visible(text)) {
             return Err(format!(
@@ -458,7 +460,7 @@ impl Plan {
             ));
         }
         if text.contains(|next| matches!(next, '\0' | '\u{80}'..='\u{9f}' | '\u{fffd}')) {
-            return Err("The text has lost a character in another encoding; enter it again.".to_owned());
+            return Err("The text has lost a character in a different encoding; retype the text.".to_owned());
         }
         if !self.is_exact {
             let is_space = |next: char| next.is_whitespace() && next != ' ';
@@ -466,7 +468,7 @@ impl Plan {
                 && text.contains(|next: char| is_invisible(next) || next.is_control() || is_space(next))
             {
                 return Err(
-                    "The URL has an invisible character, such as a soft hyphen or a line break; enter it again."
+                    "The URL contains an invisible character, such as a soft hyphen or a line break; retype the URL."
                         .to_owned(),
                 );
             }
@@ -489,7 +491,7 @@ impl Plan {
         }
     }
 
-    /// Adds the cell of an error's field to the error.
+    /// Adds the field's cell to an error.
     fn placed(&self, mut error: RowError, line: u64) -> RowError {
         let is_named =
             |field: &Target| field.is_some_and(|field| error.field.split('.').any(|part| part == field.name));

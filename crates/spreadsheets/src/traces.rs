@@ -1,4 +1,4 @@
-//! Traces of other programs in cells: formula errors, lost digits, wrong encodings and totals.
+//! Detects traces of other programs in cells: formula errors, lost digits, wrong encodings and totals.
 
 use encoding_rs::WINDOWS_1252;
 
@@ -11,15 +11,15 @@ use crate::{
 /// Formula errors in several languages. Most others end in `!` or `?`.
 const ERRORS: [&str; 11] =
     ["#N/A", "#NV", "#N/D", "#N/V", "#N/B", "#I/T", "#Н/Д", "#YOK", "#HIÁNYZIK", "#NENÍ_K_DISPOZICI", "#GETTING_DATA"];
-/// Prefixes of `LibreOffice` errors with a number.
+/// Prefixes of numbered `LibreOffice` errors.
 const NUMBERED_ERRORS: [&str; 6] = ["Err", "Error", "Fehler", "Fout", "Erro", "Errore"];
 /// Values that programs write for a missing identifier.
 const MISSING: [&str; 6] = ["NaN", "nan", "NULL", "null", "None", "<NA>"];
-/// Windows-1252 signs that never occur between two letters. MS-DOS has letters in their places.
+/// Windows-1252 signs that never occur between two letters. MS-DOS encodes letters as the same bytes.
 const NOT_IN_WORDS: &str = "€‚„†‡ˆ‰‹“”˜›¡¢£¤¥•¦§¶¿";
 /// Signs in [`NOT_IN_WORDS`] that never follow a letter either.
 const NOT_IN_OR_AFTER_WORDS: &str = "‚„ˆ˜¡¢¤•";
-/// Letters that never follow a lowercase letter. Mac Roman and MS-DOS have other letters in their places.
+/// Letters that never follow a lowercase letter. Mac Roman and MS-DOS encode different letters as the same bytes.
 const NOT_IN_LOWERCASE_WORDS: &str = "ŠŒŽŸ";
 /// Punctuation that can follow a capital letter.
 const PUNCTUATION: &str = "“”‘’–—…«»\u{a0}";
@@ -31,7 +31,7 @@ const TOTALS: &str = "total totals totales totaux totalt totais totaal totale su
 /// Words that can accompany totals without making a company name.
 const WITH_TOTALS: &str = "affiliates records rows urls entries items general général geral generale общий eur";
 
-/// Returns whether a row has totals: a text with a word such as `Total`, and only numbers in its other cells.
+/// Returns whether a row contains totals: text with a word such as `Total`, and only numbers in the other cells.
 pub(crate) fn is_total(row: &RawRow) -> bool {
     let mut cells = row.cells.iter().filter(|cell| cell.text.contains(char::is_alphabetic));
     let text = start(cells.next().map_or("", |cell| visible(&cell.text)));
@@ -52,7 +52,7 @@ pub(crate) fn is_total(row: &RawRow) -> bool {
     is_last || is_first && words.iter().all(|word| is_in(TOTALS, word) || is_in(WITH_TOTALS, word))
 }
 
-/// Returns whether a text is a spreadsheet's error, or its filler for a number in a narrow column.
+/// Returns whether text is a spreadsheet error, or the filler for a number in a narrow column.
 pub(crate) fn is_error(text: &str) -> bool {
     let is_filled = text.len() > 2 && text.bytes().all(|byte| byte == b'#');
     let is_number = |code: &str| !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit());
@@ -63,7 +63,7 @@ pub(crate) fn is_error(text: &str) -> bool {
     is_filled || of_calc || is_named || ERRORS.contains(&text)
 }
 
-/// Returns whether a text is a number with an exponent, such as 4.91512E+11 or 12e5.
+/// Returns whether text is a number with an exponent, such as 4.91512E+11 or 12e5.
 pub(crate) fn is_scientific(text: &str) -> bool {
     let Some((number, exponent)) = text.split_once(['E', 'e']) else { return false };
     let unsigned = |text| <str>::strip_prefix(text, ['+', '-']).unwrap_or(text);
@@ -84,12 +84,12 @@ pub(crate) fn without_formula(text: &str) -> &str {
 pub(crate) fn check_code(text: &str) -> Result<(), String> {
     let whole = text.strip_suffix(".0").filter(|whole| !whole.is_empty());
     if whole.is_some_and(|whole| whole.bytes().all(|byte| byte.is_ascii_digit())) {
-        return Err(format!("The number {text} has decimals, which some programs add; remove them."));
+        return Err(format!("The number {text} contains decimals, which some programs add; remove them."));
     }
     Ok(())
 }
 
-/// Returns an identifier, unless it is a formula, a program's missing value, or has control characters.
+/// Returns an identifier. Fails if it is a formula or a program's missing value, or contains control characters.
 pub(crate) fn check_identifier(text: String) -> Result<String, String> {
     if text.starts_with('=') {
         return Err("The ID is a formula; enter its result.".to_owned());
@@ -98,26 +98,26 @@ pub(crate) fn check_identifier(text: String) -> Result<String, String> {
         return Err(format!("The ID is {text}, which programs write for a missing value; enter the ID."));
     }
     if text.contains(char::is_control) {
-        return Err("The ID has a control character, such as a line break; enter it again.".to_owned());
+        return Err("The ID contains a control character, such as a line break; retype the ID.".to_owned());
     }
     Ok(text)
 }
 
-/// Fails if a Windows-1252 text seems to have another encoding. Wrong letters in other rows could go unnoticed.
+/// Fails if Windows-1252 text seems to use a different encoding. Wrong letters in other rows could go unnoticed.
 pub(crate) fn check_encoding(line: u64, text: &str) -> Result<(), FileError> {
     let shown = short(text);
     if has_parts_of_letters(text) {
         return Err(FileError::Encoding(format!(
-            "line {line} has {shown:?}, with letters in UTF-8: save the whole file as CSV in UTF-8"
+            "line {line} contains {shown:?}, with UTF-8 letters: save the whole file as CSV in UTF-8"
         )));
     }
     let Some(sign) = sign_in_word(text) else { return Ok(()) };
     Err(FileError::Encoding(format!(
-        "line {line} has {shown:?}, with the sign {sign} in a word, where MS-DOS or a Mac has a letter: save the file as CSV in UTF-8"
+        "line {line} contains {shown:?}, with the sign {sign} in a word, where MS-DOS or a Mac has a letter: save the file as CSV in UTF-8"
     )))
 }
 
-/// Returns whether a text has UTF-8 letters that were read as Windows-1252, such as `Ã¼`.
+/// Returns whether text contains UTF-8 letters decoded as Windows-1252, such as `Ã¼`.
 fn has_parts_of_letters(text: &str) -> bool {
     let is_part = |next: char| {
         let byte = WINDOWS_1252.encode(next.encode_utf8(&mut [0; 4])).0.first().copied();
@@ -126,7 +126,7 @@ fn has_parts_of_letters(text: &str) -> bool {
     text.contains("â€") || text.split(['Ã', 'Â']).skip(1).any(|rest| rest.starts_with(is_part))
 }
 
-/// Returns a symbol where a word should have a letter, as in MS-DOS text decoded as Windows-1252.
+/// Returns a symbol where a word should contain a letter, as in MS-DOS text decoded as Windows-1252.
 fn sign_in_word(text: &str) -> Option<char> {
     let (mut is_after_letter, mut is_after_lowercase) = (false, false);
     let mut characters = text.chars().peekable();

@@ -1,4 +1,4 @@
-//! Tables of URLs to monitor.
+//! Reads tables of URLs to monitor.
 
 use compliance_api::{
     rules::{Check as _, check},

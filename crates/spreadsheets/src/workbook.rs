@@ -1,4 +1,4 @@
-//! Excel workbooks, and the choice of the sheet to read.
+//! Opens Excel workbooks and chooses the sheet to read.
 
 use std::{collections::HashMap, ops::ControlFlow};
 
@@ -14,7 +14,7 @@ use crate::{
     xml::{Node, Parts, attribute, flag},
 };
 
-/// Part with the relationships of the whole workbook.
+/// Part that contains the whole workbook's relationships.
 const PACKAGE: &str = "_rels/.rels";
 /// Maximum number of relationships per part, and of sheets.
 const MOST_RELATIONS: usize = 10_000;
@@ -68,8 +68,10 @@ impl Workbook {
         };
         let Some(chosen) = chosen else {
             return Err(FileError::Sheet(match &options.sheet {
-                None => "the workbook has no visible sheet".to_owned(),
-                Some(name) => format!("the workbook has no sheet {name:?}; its sheets are: {}", others("").join(", ")),
+                None => "the workbook contains no visible sheet".to_owned(),
+                Some(name) => {
+                    format!("the workbook contains no sheet {name:?}; its sheets are: {}", others("").join(", "))
+                }
             }));
         };
         let (path, sheet, others) = (chosen.path.clone(), chosen.name.clone(), others(&chosen.name));
@@ -83,14 +85,14 @@ impl Workbook {
         Ok(Self { parts, path, book, merges: Merges::default(), hidden_rows: 0, sheet, others, unpacked })
     }
 
-    /// Passes on each row with cells. The first read finds merged cells, which come after the rows in the file.
+    /// Passes each row with cells to `each`. The first read finds merged cells, which come after the rows in the file.
     pub(crate) fn rows(&mut self, each: Each<'_>) -> Result<(), FileError> {
         self.parts.restart(self.unpacked);
         self.merges.restart();
         let mut sheet = Sheet::new(&self.book, self.parts.limit());
         let mut each = each;
         if !self.parts.read(&self.path, &mut |node| sheet.read(node, &mut each))? {
-            return Err(damaged(format_args!("it lacks the part {}", self.path)));
+            return Err(damaged(format_args!("the part {} is missing", self.path)));
         }
         if let Some((merges, hidden_rows)) = sheet.finish() {
             (self.merges, self.hidden_rows) = (merges, hidden_rows);
@@ -113,7 +115,7 @@ fn kind(parts: &Parts) -> &'static str {
 
 /// A part's relationship to another part.
 struct Relation {
-    /// Last word of the type. Strict and transitional workbooks have different types that end in the same word.
+    /// Last word of the type. Strict and transitional workbooks use different types that end in the same word.
     kind: String,
     target: String,
 }
@@ -135,7 +137,7 @@ fn relations(parts: &mut Parts, path: &str) -> Result<HashMap<String, Relation>,
             relations.insert(id, Relation { kind, target });
         }
         if relations.len() > MOST_RELATIONS {
-            return Err(damaged(format_args!("the part {path} has more than {MOST_RELATIONS} relationships")));
+            return Err(damaged(format_args!("the part {path} contains more than {MOST_RELATIONS} relationships")));
         }
         Ok(ControlFlow::Continue(()))
     })?;
@@ -148,7 +150,7 @@ struct SheetPart {
     is_visible: bool,
 }
 
-/// Returns a sheet with cells. Charts have their own kind of sheet.
+/// Returns a sheet with cells. Charts use a different kind of sheet.
 fn sheet(element: &BytesStart<'_>, relations: &HashMap<String, Relation>) -> Option<SheetPart> {
     let relation = relations.get(&attribute(element, "id")?).filter(|relation| relation.kind == "worksheet")?;
     let is_visible = attribute(element, "state").is_none_or(|state| state == "visible");

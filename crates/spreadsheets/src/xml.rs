@@ -1,4 +1,4 @@
-//! Workbook parts: XML in a ZIP archive, with one limit for all parts together.
+//! Reads workbook parts: XML in a ZIP archive, with one limit for all parts together.
 
 use std::{
     collections::HashMap,
@@ -18,9 +18,9 @@ use crate::{
     source::Input,
 };
 
-/// Maximum number of parts. Workbooks have a few hundred at most.
+/// Maximum number of parts. Workbooks contain a few hundred at most.
 const MOST_PARTS: u64 = 10_000;
-/// Number of elements allowed in a part, beyond one per [`ELEMENT`] bytes. Sheets have fewer.
+/// Number of elements allowed in a part, beyond one per [`ELEMENT`] bytes. Sheets contain fewer.
 const FREE_ELEMENTS: u64 = 1 << 16;
 /// Size of an element in a dense part, in bytes. Every element takes time to read.
 const ELEMENT: u64 = 8;
@@ -36,13 +36,13 @@ pub(crate) enum Node<'n> {
     End(&'n str),
 }
 
-/// Receives each node of a part, and can stop the reading.
+/// Receives a part's nodes, and can stop parsing.
 pub(crate) type EachNode<'e> = &'e mut dyn FnMut(Node<'_>) -> Result<ControlFlow<()>, FileError>;
 
-/// Parts of a workbook.
+/// A workbook's parts.
 pub(crate) struct Parts {
     archive: ZipArchive<Input>,
-    /// Part positions, by name in lowercase.
+    /// Part positions, by lowercase name.
     positions: HashMap<String, usize>,
     limit: u64,
     /// Number of bytes that can still be unpacked.
@@ -92,13 +92,13 @@ impl Parts {
             let event = xml.read_event_into(&mut buffer);
             let flow = match event {
                 Err(error) => break Err(damaged(format_args!("the part {name} is not XML ({error})"))),
-                Ok(Event::Eof) if depth > 0 => break Err(damaged(format_args!("the part {name} is cut off"))),
+                Ok(Event::Eof) if depth > 0 => break Err(damaged(format_args!("the part {name} is truncated"))),
                 Ok(Event::Eof) => break Ok(()),
                 Ok(Event::Start(start)) => {
                     (depth, elements) = (depth + 1, elements + 1);
                     if elements > FREE_ELEMENTS + xml.buffer_position() / ELEMENT {
                         break Err(FileError::Limit(format!(
-                            "the part {name} of the workbook has too many empty elements: remove unused rows and cells"
+                            "the part {name} of the workbook contains too many empty elements: remove unused rows and cells"
                         )));
                     }
                     if depth > DEEPEST {
@@ -117,7 +117,9 @@ impl Parts {
                     Ok(None) if resolve_predefined_entity(&entity).is_some() => {
                         each(Node::Text(resolve_predefined_entity(&entity).unwrap_or_default()))
                     }
-                    _ => break Err(damaged(format_args!("the part {name} has the unknown entity {:?}", &*entity))),
+                    _ => {
+                        break Err(damaged(format_args!("the part {name} contains the unknown entity {:?}", &*entity)));
+                    }
                 },
                 Ok(Event::Decl(declaration)) => match declaration.encoding() {
                     Some(Ok(encoding)) if !encoding.to_ascii_lowercase().starts_with("utf-") => {
@@ -136,7 +138,7 @@ impl Parts {
         let left = xml.get_mut().get_mut().limit();
         if left == 0 {
             let limit = self.limit >> 20;
-            return Err(FileError::Limit(format!("the workbook is larger than {limit} MiB when unpacked")));
+            return Err(FileError::Limit(format!("the workbook exceeds {limit} MiB when unpacked")));
         }
         self.left = left - 1;
         read.map(|()| true)
@@ -166,12 +168,12 @@ fn of_zip(error: &ZipError) -> FileError {
         ZipError::UnsupportedArchive(ZipError::PASSWORD_REQUIRED) => {
             FileError::Kind("a password-protected ZIP archive")
         }
-        ZipError::InvalidArchive(_) => damaged("the archive is cut off or invalid"),
+        ZipError::InvalidArchive(_) => damaged("the archive is truncated or invalid"),
         error => damaged(error),
     }
 }
 
-/// Fails if the archive claims more parts than any workbook has. Otherwise, the library would reserve memory for all of them.
+/// Fails if the archive claims more parts than any workbook contains. Otherwise, the library would reserve memory for all of them.
 fn check_directory(source: &mut Input) -> Result<(), FileError> {
     let length = source.seek(SeekFrom::End(0))?;
     let start = length.saturating_sub(TAIL);
@@ -200,7 +202,7 @@ fn check_directory(source: &mut Input) -> Result<(), FileError> {
     }
     source.seek(SeekFrom::Start(0))?;
     if most > MOST_PARTS {
-        return Err(FileError::Limit(format!("the archive has more than {MOST_PARTS} parts")));
+        return Err(FileError::Limit(format!("the archive contains more than {MOST_PARTS} parts")));
     }
     Ok(())
 }

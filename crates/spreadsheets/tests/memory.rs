@@ -1,4 +1,4 @@
-//! Small workbooks that other readers unpack into gigabytes. A separate program measures the memory.
+//! Tests small workbooks that other readers unpack into gigabytes. A separate program measures the memory.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 

@@ -1,4 +1,4 @@
-//! Database errors. Logs show the text, and callers get the meaning.
+//! Converts database errors. Logs contain the error text, and callers receive its meaning.
 
 use std::io;
 
@@ -14,8 +14,7 @@ use crate::metrics::{
 const READ_ONLY: &str = "25006";
 
 /// Message for a record with an infinite date, or another value that requests cannot set.
-const OUT_OF_RANGE: &str =
-    "The record has a value that is out of range. Ask the operator of the service to correct it.";
+const OUT_OF_RANGE: &str = "The record contains an out-of-range value. Ask the service operator to correct it.";
 
 /// Reason why a statement was not sent, or its result was not awaited. Source of a [`sqlx::Error::Io`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +24,7 @@ pub(crate) enum Unavailable {
     Down,
     #[error("the database connection hangs")]
     Hung,
-    #[error("the database takes no writes")]
+    #[error("the database does not accept writes")]
     ReadOnly,
     #[error("the database was restored and is not ready")]
     Restored,
@@ -63,7 +62,7 @@ pub fn from_database(error: sqlx::Error) -> Error {
         // The probe has already logged the outage.
         error if Unavailable::of(error) == Some(Unavailable::Down) => Error::database_unavailable(),
         sqlx::Error::PoolTimedOut => {
-            warn_limited!("no database connection became free in time");
+            warn_limited!("timed out waiting for a database connection");
             Error::database_unavailable()
         }
         sqlx::Error::Database(database) => match database.code().as_deref() {
@@ -74,11 +73,11 @@ pub fn from_database(error: sqlx::Error) -> Error {
                 error_limited!(code, reason, "the database has run out of {resource}: {}", text(&error));
                 Error::database_unavailable()
             }
-            // check_violation: requests are validated first, so the record already had a forbidden value.
+            // check_violation: requests are validated first, so the record already contained a forbidden value.
             Some("23514") if database.constraint().is_some_and(is_of_values) => {
                 error_limited!(
                     constraint = database.constraint(),
-                    "a stored record has a value that is out of range (`compliance doctor --counts` shows it): {}",
+                    "a stored record contains an out-of-range value (run `compliance doctor --counts` to find it): {}",
                     text(&error)
                 );
                 Error::new(Reason::FailedPrecondition, OUT_OF_RANGE)
@@ -101,7 +100,7 @@ pub fn from_database(error: sqlx::Error) -> Error {
             }
         },
         error if is_disconnected(error) => {
-            warn_limited!("the database cannot be reached: {}", text(error));
+            warn_limited!("cannot reach the database: {}", text(error));
             Error::database_unavailable()
         }
         error => {
@@ -180,14 +179,14 @@ pub fn is_missing_object(error: &sqlx::Error) -> bool {
 /// Outside a transaction, the statement changed nothing.
 ///
 /// PostgreSQL has no code for a missing type (it reports `internal_error`, which also has other causes) or for a plan with
-/// other columns (`feature_not_supported`).
+/// different columns (`feature_not_supported`).
 pub fn is_stale(error: &sqlx::Error) -> bool {
     let is_lookup =
         || error.as_database_error().is_some_and(|error| error.message().starts_with("cache lookup failed"));
     is_missing_object(error) || has_code(error, &["0A000", "26000"]) || has_code(error, &["XX000"]) && is_lookup()
 }
 
-/// Returns whether the company's records have moved to another Citus node. The statement changed nothing.
+/// Returns whether the company's records have moved to a different Citus node. The statement changed nothing.
 pub fn is_moved(error: &sqlx::Error) -> bool {
     has_code(error, &["40001"])
 }
@@ -204,7 +203,7 @@ fn exhausted(code: &str) -> Option<(&'static str, &'static str)> {
         "53100" => Some((EXHAUSTED_DISK, "disk space")),
         "53200" => Some((EXHAUSTED_MEMORY, "memory")),
         "53300" => Some((EXHAUSTED_CONNECTIONS, "connections")),
-        code => code.starts_with("53").then_some((EXHAUSTED_OTHER, "a resource that its settings limit")),
+        code => code.starts_with("53").then_some((EXHAUSTED_OTHER, "a resource limited by its settings")),
     }
 }
 
@@ -220,8 +219,8 @@ fn is_of_values(constraint: &str) -> bool {
 
 /// Returns whether a SQLSTATE means that the server is unavailable.
 ///
-/// The server is down, shutting down, full, or now a standby. Or its database is being replaced, and has another name (`invalid_catalog_name`) or
-/// rejects connections (`object_not_in_prerequisite_state`).
+/// The server is down, shutting down, full, or now a standby. Or its database is being replaced, and has a different name (`invalid_catalog_name`)
+/// or rejects connections (`object_not_in_prerequisite_state`).
 fn is_unavailable(code: &str) -> bool {
     code.starts_with("08") || code.starts_with("57P0") || matches!(code, "53300" | READ_ONLY | "3D000" | "55000")
 }

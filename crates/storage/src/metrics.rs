@@ -4,13 +4,13 @@ use metrics::gauge;
 use telemetry::metrics::{count, describe, on_render};
 
 const RETRIES: &str = "compliance_statement_retries_total";
-/// Retry reason: a lock was not granted in time.
+/// Retry reason: a lock wait timed out.
 pub const RETRY_LOCK: &str = "lock";
 /// Retry reason: a concurrent write conflicted.
 pub const RETRY_CONFLICT: &str = "conflict";
 /// Retry reason: the connection was lost.
 pub const RETRY_CONNECTION: &str = "connection";
-/// Retry reason: the connection did not respond in time.
+/// Retry reason: the connection did not respond within the timeout.
 pub const RETRY_SILENCE: &str = "silence";
 /// Metric that counts statements that failed for lack of a resource.
 const EXHAUSTED: &str = "compliance_database_exhausted_total";

@@ -1,4 +1,4 @@
-//! Reads of single records. Concurrent reads by all companies share one statement. A lone read uses a plain statement.
+//! Coalesces single reads by all companies into shared statements. A lone read uses a plain statement.
 
 use std::{
     collections::HashMap, future::ready, iter::repeat_n, mem, panic::AssertUnwindSafe, sync::Arc, time::Instant,
@@ -49,7 +49,7 @@ pub struct ReadByKey<T: Record> {
     pub one: &'static str,
     /// SQL that takes arrays of companies and IDs, and returns one row per record.
     ///
-    /// Each row has the record's key as `key_company_id` and `key_id`.
+    /// Each row contains the record's key as `key_company_id` and `key_id`.
     pub many: &'static str,
     /// Decodes a row.
     pub decode: Read<T>,
@@ -61,7 +61,7 @@ pub struct ReadByKey<T: Record> {
     pub long: &'static [&'static str],
 }
 
-/// Name of the span of a read that waits for a shared statement.
+/// Span name for a read that waits for a shared statement.
 pub const COALESCED_READ: &str = "coalesced read";
 
 /// A found record.
@@ -75,7 +75,7 @@ pub enum FoundRecord<T: Record> {
 }
 
 impl<T: Record> FoundRecord<T> {
-    /// Returns the record for one caller. Only the first caller gets the memory of a large record; others need their own.
+    /// Returns the record for one caller. Only the first caller receives a large record's memory; others must reserve their own.
     fn next(&mut self) -> Self {
         let bytes = match self {
             Self::Row(rows, index, None) => return Self::Row(Arc::clone(rows), *index, None),
@@ -176,7 +176,7 @@ impl<T: Record> Reads<T> {
         requests: impl Iterator<Item = &'r RequestContext> + Clone + Send,
     ) -> Vec<Result<FoundRecord<T>, Error>> {
         AssertUnwindSafe(self.statement.find(keys, requests)).catch_unwind().await.unwrap_or_else(|_| {
-            tracing::error!("a batch of reads panicked");
+            tracing::error!("a read batch panicked");
             repeat_n(Error::internal(), keys.len()).map(Err).collect()
         })
     }

@@ -1,4 +1,4 @@
-//! The schema of the program that uses storage.
+//! Describes the schema of the program that uses storage.
 
 use sqlx::migrate::Migrator;
 
@@ -19,6 +19,6 @@ pub struct Schema {
     pub numbered: &'static [&'static str],
     /// Trigger and erasure functions that write to other tables.
     ///
-    /// Each is a list of statements. The company is its argument, or part of its first argument.
+    /// Each function is a list of statements. The company is its argument, or part of its first argument.
     pub functions: &'static [&'static str],
 }

@@ -12,7 +12,7 @@ use telemetry::{MAX_REQUEST_ID, trace::Span};
 /// Maximum number of request IDs in a slow statement's log line.
 const LOGGED_REQUESTS: usize = 10;
 
-/// Duration from which a statement is logged as slow.
+/// Minimum duration of a statement that is logged as slow.
 const SLOW_STATEMENT: Duration = Duration::from_secs(1);
 
 tokio::task_local! {
@@ -24,9 +24,9 @@ tokio::task_local! {
 pub struct StatementContext {
     /// Name of the operation or batch.
     pub name: &'static str,
-    /// Request ID of the call.
+    /// The call's request ID.
     pub request_id: Option<HeaderValue>,
-    /// Token of the call.
+    /// The call's token.
     pub token: Option<VerifiedToken>,
 }
 
@@ -62,7 +62,7 @@ impl StatementContext {
     }
 }
 
-/// Wraps work to run in another task with the current context.
+/// Wraps work for a different task, keeping the current context.
 pub fn inherit<F: Future>(work: F) -> impl Future<Output = F::Output> {
     StatementContext::current().run(work)
 }
@@ -75,7 +75,7 @@ impl ConnectionWait {
         Self(Instant::now())
     }
 
-    /// Ends the wait after getting a connection. Counts an attempt of the current statement and returns its span.
+    /// Ends the wait once a connection is available. Counts an attempt of the current statement and returns the attempt's span.
     pub(crate) fn end(self) -> Span {
         let begin = |statement: &Statement| {
             statement.attempts.set(statement.attempts.get() + 1);
@@ -157,7 +157,7 @@ impl Spent {
     }
 }
 
-/// Measures a statement with all its attempts. Dropping it logs a slow statement.
+/// Measures a statement and all its attempts. On drop, logs the statement if it is slow.
 pub struct Watch(Instant);
 
 impl Watch {
@@ -247,10 +247,10 @@ pub mod deadline {
         DEADLINE.try_with(|deadline| *deadline).ok()
     }
 
-    /// Stops a call whose caller has left or whose deadline has passed. Await it right before a statement that writes.
+    /// Stops a call whose caller has disconnected or whose deadline has passed. Await it right before a statement that writes.
     pub async fn check_caller() {
-        // The runtime reads the caller's connection only while the call waits. Without a wait, a call could still write for a departed caller after a
-        // long computation or a process pause. The first yield lets the runtime read the connection, and the second lets it drop this call.
+        // The runtime reads the caller's connection only while the call yields. Without yielding, a call could still write for a disconnected caller
+        // after a long computation or a process pause. The first yield lets the runtime read the connection, and the second lets it drop this call.
         yield_now().await;
         yield_now().await;
         if current().is_some_and(|deadline| deadline <= Instant::now()) {

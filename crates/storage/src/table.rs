@@ -1,4 +1,4 @@
-//! Tables and input types, by name.
+//! Maps tables and input types by name.
 //!
 //! The contract describes each record field once ([`compliance_api::record`]). This description provides the SQL fragments, row decoding, batch
 //! encoding, and the check against the database's catalogue.

@@ -1,6 +1,6 @@
 //! SQL files with named placeholders, filled once before their first use.
 
-/// Replaces each placeholder `:name` with the part of that name, and removes comment lines.
+/// Replaces each placeholder `:name` with the part of the same name, and removes comment lines.
 ///
 /// `psql` can run the same file with one variable per part.
 pub fn fill(statement: &str, parts: &[(&str, &str)]) -> String {

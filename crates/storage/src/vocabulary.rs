@@ -1,4 +1,4 @@
-//! Vocabulary names. Default names are constants. A statement reads a company's own names with the record.
+//! Resolves vocabulary names. Default names are constants. A statement reads a company's own names with the record.
 
 use compliance_api::catalogue::{FIRST_OWN_ID, Vocabulary};
 

@@ -1,7 +1,7 @@
-//! Writes of single records. Concurrent writes by all companies share one statement and one commit.
+//! Coalesces concurrent single writes by all companies into one statement and one commit.
 //!
-//! A company with locked records must not delay others. If a shared statement waits too long, each company's items get a separate statement. Until
-//! these items are written, the company's new items join them.
+//! A company with locked records must not delay others. If a shared statement waits too long, each company's items move to a separate statement.
+//! Until these items are written, the company's new items join them.
 
 mod queues;
 mod send;
@@ -46,7 +46,7 @@ impl<W: Write> Writes<W> {
         Self(writes)
     }
 
-    /// Writes an item. If the caller leaves before the statement begins, nothing is written.
+    /// Writes an item. If the caller disconnects before the statement begins, nothing is written.
     pub async fn write(&self, item: W::Item) -> Result<W::Written, Error> {
         // The statement runs in a separate task that serves many callers.
         self.0.call(PendingWrite::current(item)).await.map_err(from_batcher)?
@@ -59,7 +59,7 @@ impl<W: Write> RunBatch for Writer<W> {
 
     async fn run(&self, batch: Vec<WaitingWrite<W>>) {
         let separate = &self.0;
-        // The permits make the companies' batches wait for the statement. A company with other writes gets no permit.
+        // The permits make the companies' batches wait for the statement. A company with other writes receives no permit.
         let mut permits = HashMap::new();
         for pending in &batch {
             let company = company_of::<W>(pending);
@@ -76,7 +76,7 @@ impl<W: Write> RunBatch for Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes items with one statement. If it fails, each company's items get separate statements.
+    /// Writes items with one statement. If it fails, writes each company's items separately.
     async fn write_shared(&self, items: Vec<WaitingWrite<W>>) {
         let Self(separate) = self;
         match separate.shared.write(items).await {
@@ -143,7 +143,7 @@ impl<W: Write> SeparateWrites<W> {
     }
 
     async fn write_all(&self, company: i64) -> Result<(), Error> {
-        // After a statement with several items fails, each item gets its own statement.
+        // After a statement with several items fails, each item is sent in its own statement.
         let (mut remaining, mut single_items) = (Vec::new(), 0_usize);
         let (mut is_locked, mut lock_retry) = (false, None);
         loop {

@@ -1,4 +1,4 @@
-//! Tasks that run for the lifetime of the process. They restart after panics, and lasting failures appear in logs and metrics.
+//! Supervises tasks that run for the lifetime of the process. Restarts them after panics, and reports lasting failures in logs and metrics.
 
 use std::{
     fmt::Display,
@@ -104,7 +104,7 @@ pub async fn supervise<F: Future<Output = ()>>(name: &'static str, run: impl Fn(
         }
         counter!(RESTARTS, "task" => name).increment(1);
         // The panic hook logs the panic.
-        task.failed("it panicked");
+        task.failed("panicked");
         tracing::error!(task = name, pause_seconds = pause.as_secs(), "a background task panicked and will restart");
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);

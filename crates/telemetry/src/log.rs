@@ -1,4 +1,4 @@
-//! Rate-limited logging. During an outage, every request fails and would otherwise log thousands of lines a second.
+//! Rate-limited logging. During an outage, every request fails and would otherwise log thousands of lines per second.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 /// Maximum number of lines per second from one call site.
 const LINES: u64 = 5;
 
-/// Logs like [`tracing::error!`], but at most five lines a second per call site.
+/// Logs like [`tracing::error!`], but at most five lines per second per call site.
 ///
 /// The `left_out` field counts the lines omitted before this one.
 #[macro_export]
@@ -15,7 +15,7 @@ macro_rules! error_limited {
     ($($line:tt)+) => { $crate::log::limited!(error, $($line)+) };
 }
 
-/// Logs like [`tracing::warn!`], but at most five lines a second per call site.
+/// Logs like [`tracing::warn!`], but at most five lines per second per call site.
 ///
 /// The `left_out` field counts the lines omitted before this one.
 #[macro_export]
@@ -41,12 +41,12 @@ macro_rules! limited {
 #[doc(hidden)]
 pub use limited;
 
-/// Line counter of a call site, used by [`warn_limited!`] and [`error_limited!`].
+/// A call site's line counter, used by [`warn_limited!`] and [`error_limited!`].
 #[derive(Debug)]
 pub struct Lines(Mutex<Option<(Instant, u64)>>);
 
 impl Lines {
-    /// Creates a counter without lines.
+    /// Creates an empty counter.
     #[expect(clippy::new_without_default, reason = "statics need a const function")]
     pub const fn new() -> Self {
         Self(Mutex::new(None))

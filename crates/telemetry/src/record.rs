@@ -1,4 +1,4 @@
-//! Spans, durations and counts that running requests record.
+//! Records running requests' spans, durations and counts.
 //!
 //! Until a program starts metrics and traces, recording costs almost nothing.
 
@@ -162,7 +162,7 @@ pub fn inject(headers: &mut HeaderMap) {
     }
 }
 
-/// Passes the current span to another thread or task.
+/// Passes the current span to a different thread or task.
 pub fn inherit<F: Future>(work: F) -> impl Future<Output = F::Output> {
     Span::current().run(work)
 }

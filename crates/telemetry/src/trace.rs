@@ -1,4 +1,4 @@
-//! Traces, exported over OTLP. The trace context travels as W3C Trace Context (`traceparent`).
+//! Exports traces over OTLP. Propagates the trace context as W3C Trace Context (`traceparent`).
 
 use std::{env, time::Duration};
 

@@ -49,7 +49,7 @@ impl ServerTls {
         Self::new(move |contents| server_config(&identity, client_authority.as_deref(), contents, protocols))
     }
 
-    /// Performs the server handshake. The caller limits its time.
+    /// Performs the server handshake. The caller applies a timeout.
     pub async fn accept<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) -> io::Result<server::TlsStream<S>> {
         TlsAcceptor::from(self.get()).accept(stream).await
     }
@@ -58,12 +58,12 @@ impl ServerTls {
 impl ClientTls {
     /// Reads the trusted authorities and the client's own certificate.
     ///
-    /// The client sends its certificate to servers that ask for one. Without `authority`, it trusts the system's authorities.
+    /// The client sends its certificate to servers that ask for one. If `authority` is `None`, the client trusts the system's authorities.
     pub fn load(authority: Option<PathBuf>, identity: Option<IdentityFiles>) -> Result<Self, TlsError> {
         Self::new(move |contents| client_config(authority.as_deref(), identity.as_ref(), contents))
     }
 
-    /// Performs the client handshake for HTTP/2. The server's certificate must name `host`. The caller limits its time.
+    /// Performs the client handshake for HTTP/2. The server's certificate must name `host`. The caller applies a timeout.
     pub async fn connect<S>(&self, host: &str, stream: S) -> io::Result<client::TlsStream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -83,6 +83,18 @@ impl ClientTls {
 }
 
 impl IdentityFiles {
+    /// Returns the error for a certificate and key that rustls rejects.
+    fn unusable(&self, error: rustls::Error) -> TlsError {
+        let Self { certificate, key } = self;
+        match error {
+            rustls::Error::InconsistentKeys(_) => TlsError::unusable(
+                key,
+                format!("the key does not belong to the certificate in {}", certificate.display()),
+            ),
+            error => TlsError::unusable(certificate, error),
+        }
+    }
+
     fn read(
         &self,
         contents: &mut Contents,
@@ -132,7 +144,7 @@ fn server_config(
         None => config.with_no_client_auth(),
     };
     let (chain, key) = identity.read(contents)?;
-    let mut config = config.with_single_cert(chain, key).map_err(unusable)?;
+    let mut config = config.with_single_cert(chain, key).map_err(|error| identity.unusable(error))?;
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
     Ok(config)
 }
@@ -153,5 +165,5 @@ fn client_config(
     };
     let Some(identity) = identity else { return Ok(config.with_no_client_auth()) };
     let (chain, key) = identity.read(contents)?;
-    config.with_client_auth_cert(chain, key).map_err(unusable)
+    config.with_client_auth_cert(chain, key).map_err(|error| identity.unusable(error))
 }

@@ -22,7 +22,7 @@ pub struct TlsError {
 }
 
 impl TlsError {
-    /// Returns the path of the file.
+    /// Returns the file's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -36,7 +36,7 @@ impl TlsError {
     }
 
     pub(crate) fn missing(path: &Path, what: &str) -> Self {
-        Self { path: path.to_owned(), text: format!("{} holds no {what} in PEM format", path.display()) }
+        Self { path: path.to_owned(), text: format!("{} contains no PEM {what}", path.display()) }
     }
 }
 
@@ -82,7 +82,7 @@ impl<C> Reloaded<C> {
         Arc::clone(&self.0.current.read().0)
     }
 
-    /// Returns the certificate chain's earliest expiry as a Unix timestamp, or `None` without a certificate.
+    /// Returns the certificate chain's earliest expiry as a Unix timestamp, or `None` if there is no certificate.
     pub fn expires(&self) -> Option<i64> {
         self.0.current.read().1.expires
     }

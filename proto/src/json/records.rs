@@ -15,7 +15,7 @@ use time::{PrimitiveDateTime, macros::format_description};
 
 use crate::catalogue::Vocabulary;
 
-/// Reads a list. Null is an empty list.
+/// Reads a list. Null means an empty list.
 pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
@@ -56,7 +56,7 @@ fn read_text<'de, D: Deserializer<'de>, T>(
 /// Parses a timestamp, truncated to whole seconds.
 ///
 /// `YYYY-MM-DD HH:MM:SS` is UTC. A fraction and `Z` or an offset can follow. `T` can replace the space, but then `Z` or an offset is
-/// required: without one, many programs mean local time.
+/// required: without one, many programs assume local time.
 pub fn timestamp_of_text(text: &str) -> Option<Timestamp> {
     let (second, rest) = text.split_at_checked(SECOND.len())?;
     let is_spaced = second.as_bytes()[DAY.len()] == b' ';

@@ -11,9 +11,9 @@ use crate::{
 
 /// A message whose fields map to table columns.
 ///
-/// The build script implements this trait for every message with the option `table`.
+/// The build script implements this trait for every message with the `table` option.
 pub trait Record: Clone + Default + Send + Sync + 'static {
-    /// The table of the record.
+    /// The record's table.
     const TABLE: &'static str;
 
     /// The fields. Their order does not matter.
@@ -36,7 +36,7 @@ pub struct RecordField<R: 'static> {
     pub name: &'static str,
     /// Number in the message.
     pub number: u32,
-    /// The column of the value.
+    /// The value's column.
     pub column: Column,
     /// Reads and writes the value in the message.
     pub access: Access<R>,
@@ -45,7 +45,7 @@ pub struct RecordField<R: 'static> {
 /// Where and how a field is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Name of the table; empty for values that the reading statement computes.
+    /// The table's name; empty if the reading statement computes the value.
     pub table: &'static str,
     /// The column's name.
     pub name: &'static str,
@@ -226,7 +226,7 @@ mod tests {
         v1::{Affiliate, AffiliateInput, ComplianceCase, ComplianceUrl},
     };
 
-    /// Returns the declarations with the fields of every message in reverse order.
+    /// Returns the declarations with every message's fields in reverse order.
     fn reversed() -> DescriptorPool {
         let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap();
         let set = pool.get_message_by_name("google.protobuf.FileDescriptorSet").unwrap();

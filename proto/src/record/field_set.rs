@@ -53,7 +53,7 @@ impl<R: Record> FieldSet<R> {
         self.bits & field.bit() != 0
     }
 
-    /// Returns whether the set has a field with this name.
+    /// Returns whether the set contains a field with this name.
     pub fn names(self, name: &str) -> bool {
         R::field(name).is_some_and(|field| self.contains(field))
     }
@@ -68,7 +68,7 @@ impl<R: Record> FieldSet<R> {
         R::FIELDS.iter().filter(move |field| self.contains(field))
     }
 
-    /// Returns the set as a bit mask for statements, with the [`bit`](RecordField::bit) of each field.
+    /// Returns the set as a bit mask for statements, with each field's [`bit`](RecordField::bit).
     pub const fn bits(self) -> i64 {
         self.bits
     }

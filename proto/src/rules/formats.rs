@@ -1,4 +1,4 @@
-//! String formats: email addresses, URLs, dates, countries.
+//! Checks string formats: email addresses, URLs, dates and countries.
 
 use email_address::{EmailAddress, Options};
 use prost_types::Timestamp;

@@ -1,4 +1,4 @@
-//! Request violations, at the paths that the caller wrote.
+//! Collects request violations, at the paths that the caller used.
 
 use std::{collections::HashSet, ops::Deref};
 
@@ -50,7 +50,7 @@ impl Violations {
         }
     }
 
-    /// Adds a violation of a field outside lists. `message` takes the label of the path.
+    /// Adds a violation of a field outside lists. `message` receives the path's label.
     pub fn report(&mut self, path: impl Into<String>, message: impl FnOnce(&str) -> String) {
         let path = path.into();
         let message = message(&label(&path));
@@ -67,7 +67,7 @@ impl Violations {
         self.reported.iter().any(|violation| violation.path == path)
     }
 
-    /// Adds the violations that another check found in the same object.
+    /// Adds the violations from a second check of the same object.
     ///
     /// Skips paths that already have a violation. The rules treat a value of the wrong type as absent, but it is not missing.
     pub fn merge(&mut self, mut other: Self) {
@@ -102,7 +102,7 @@ impl Violations {
         self.total
     }
 
-    /// Returns `<first message> (and N more errors)`, or an empty string without violations.
+    /// Returns `<first message> (and N more errors)`, or an empty string if there are no violations.
     pub fn summary(&self) -> String {
         let first = self.reported.first().map_or("", |first| &first.message);
         match self.total {
@@ -131,7 +131,7 @@ impl IntoIterator for Violations {
     }
 }
 
-/// Returns the name of a path in messages. Nested paths stay unchanged. Other paths get spaces instead of underscores.
+/// Returns a path's name in messages. Nested paths stay unchanged; top-level paths use spaces instead of underscores.
 pub fn label(path: &str) -> String {
     if path.contains('.') { path.to_owned() } else { path.replace('_', " ") }
 }

@@ -26,7 +26,7 @@ pub struct Claims {
     pub company_id: i64,
     /// When the token expires.
     pub exp: i64,
-    /// The audience. It must contain [`AUDIENCE`] unless another audience is configured.
+    /// The audience. It must contain [`AUDIENCE`] unless a different audience is configured.
     pub aud: Audience,
     /// The bearer. In a verified token, the value of the configured claim, or else of `sub`.
     #[serde(skip_serializing_if = "Option::is_none")]

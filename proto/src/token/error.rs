@@ -30,7 +30,7 @@ impl From<TokenError> for Error {
     }
 }
 
-/// Why a token is rejected, as shown to operators. Callers can be strangers, so they never see the explanation.
+/// Why a token is rejected, as shown to operators. Callers are not trusted, so they never see the explanation.
 #[derive(Debug)]
 pub(super) struct Rejection {
     pub(super) error: TokenError,
@@ -44,6 +44,6 @@ impl Rejection {
     }
 
     pub(super) fn expired(seconds: i64) -> Self {
-        Self { error: TokenError::Expired, explanation: format!("exp: it expired {seconds} s ago") }
+        Self { error: TokenError::Expired, explanation: format!("exp: expired {seconds} s ago") }
     }
 }

@@ -19,10 +19,10 @@ const TYPES: [&str; 2] = ["jwt", "at+jwt"];
 
 /// The header of a token.
 ///
-/// Other members, such as `jku`, `jwk` and `x5c`, are ignored: a token cannot bring its own key. Duplicate members make the header invalid.
+/// Other members, such as `jku`, `jwk` and `x5c`, are ignored: a token cannot supply its own key. Duplicate members make the header invalid.
 #[derive(Debug, Deserialize)]
 pub(super) struct Header {
-    /// The claimed algorithm. The key must have the same one.
+    /// The claimed algorithm, which must match the key's.
     #[serde(deserialize_with = "algorithm")]
     pub(super) alg: Algorithm,
     /// The claimed key ID.
@@ -37,21 +37,19 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the header of a token in compact form.
+    /// Reads the header of a compact token.
     pub(super) fn of(token: &str) -> Result<Self, Rejection> {
         // Encrypted tokens have five parts.
         let parts: Vec<&str> = token.split('.').collect();
         let [header, claims, _signature] = parts[..] else {
-            return Err(Rejection::invalid(
-                "it is not a signed JSON Web Token, which has three parts separated by dots",
-            ));
+            return Err(Rejection::invalid("not a signed JSON Web Token: expected three parts separated by dots"));
         };
         // The JSON parser skips unused members, so it would miss invalid UTF-8 in them.
         text(claims).and_then(|_| Self::parse(&text(header)?)).ok_or_else(|| {
             let found = decode_header(token).map(|header| format!("alg is {:?}", header.alg));
             let found = found.unwrap_or_else(|error| error.to_string());
             Rejection::invalid(format!(
-                "header: alg, typ or crit is not accepted ({found}): use RS256, ES256, EdDSA (Ed25519) or HS256, the type JWT or at+jwt, \
+                "header: unsupported alg, typ or crit ({found}): use RS256, ES256, EdDSA (Ed25519) or HS256, the type JWT or at+jwt, \
                  and no extensions"
             ))
         })

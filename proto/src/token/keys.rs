@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::header::ED25519;
 use crate::secrets::PrivateUrl;
 
-/// Maximum number of keys. The verifier tries every key of the algorithm for a token without a key ID.
+/// Maximum number of keys. For a token without a key ID, the verifier tries every key for the algorithm.
 const MAX_KEYS: usize = 100;
 /// Minimum length of an HS256 secret (RFC 7518, 3.2).
 const MIN_SECRET_BYTES: usize = 32;
@@ -28,7 +28,7 @@ pub struct Secret(pub(super) Vec<u8>);
 
 /// The secret is too short.
 #[derive(Debug, thiserror::Error)]
-#[error("the JWT secret has {0} bytes; HS256 needs at least {MIN_SECRET_BYTES} (RFC 7518, 3.2)")]
+#[error("the JWT secret is {0} bytes long; HS256 requires at least {MIN_SECRET_BYTES} (RFC 7518, 3.2)")]
 pub struct SecretError(usize);
 
 impl Secret {
@@ -45,7 +45,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Where keys come from.
+/// Sources of token verification keys.
 #[derive(Clone, Debug, Default)]
 pub struct KeySource {
     /// A shared secret (HS256).
@@ -69,7 +69,7 @@ pub type Fetch = fn(PrivateUrl, Option<PathBuf>) -> Pin<Box<dyn Future<Output = 
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum KeyError {
-    #[error("no key to verify tokens with: set COMPLIANCE_JWT_SECRET, COMPLIANCE_JWKS_FILE or COMPLIANCE_JWKS_URL")]
+    #[error("no key to verify tokens: set COMPLIANCE_JWT_SECRET, COMPLIANCE_JWKS_FILE or COMPLIANCE_JWKS_URL")]
     None,
     #[error("cannot read the key set {path}: {source}")]
     File { path: PathBuf, source: std::io::Error },
@@ -77,13 +77,13 @@ pub enum KeyError {
     Fetch { url: String, reason: String },
     #[error("{origin} is not a JSON Web Key Set: {source}")]
     Json { origin: String, source: serde_json::Error },
-    #[error("{origin} has no usable key: a strong key for RS256, ES256 or EdDSA that can verify signatures")]
+    #[error("{origin} contains no usable key: add a strong RS256, ES256 or EdDSA key that can verify signatures")]
     Empty { origin: String },
-    #[error("{origin} has {count} keys; at most {MAX_KEYS} are allowed")]
+    #[error("{origin} contains {count} keys; at most {MAX_KEYS} are allowed")]
     TooMany { origin: String, count: usize },
 }
 
-/// A key with its algorithm. Tokens cannot choose another algorithm.
+/// A key with its algorithm. Tokens cannot choose a different algorithm.
 pub(super) struct Key {
     pub(super) id: Option<String>,
     pub(super) algorithm: Algorithm,
@@ -134,7 +134,7 @@ struct KeySet {
     keys: Vec<serde_json::Value>,
 }
 
-/// Replaces the new name of `EdDSA`, because [`Jwk`] does not know it.
+/// Replaces the new name of `EdDSA`, which [`Jwk`] does not know.
 fn known_name(mut key: serde_json::Value) -> serde_json::Value {
     if let Some(alg) = key.get_mut("alg").filter(|alg| *alg == ED25519) {
         *alg = "EdDSA".into();

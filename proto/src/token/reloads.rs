@@ -33,7 +33,7 @@ impl Reloads {
         Self { last: Mutex::default(), pending, requested: Notify::new(), waiting: Semaphore::new(MAX_WAITING) }
     }
 
-    /// Requests a reload, or joins the current one. Returns whether it finished in time.
+    /// Requests a reload, or joins the current one. Returns whether the reload finished in time.
     pub(super) async fn request(&self) -> bool {
         let Ok(_waiting) = self.waiting.try_acquire() else { return false };
         let mut pending = self.pending.subscribe();

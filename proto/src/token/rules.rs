@@ -31,7 +31,7 @@ pub struct ClaimRules {
     pub audience: String,
     /// Claim with the company. Dots separate the names of nested claims.
     pub company: String,
-    /// Claim with the bearer's name. Without a string in this claim, `sub` is used.
+    /// Claim with the bearer's name. If it contains no string, `sub` is used.
     pub person: String,
     /// Roles, each with the scopes that it grants.
     pub role_scopes: Vec<(String, Vec<String>)>,
@@ -56,16 +56,16 @@ impl ClaimRules {
     pub(super) fn read(&self, claims: &Object, now: i64) -> Result<Claims, Rejection> {
         for required in [&self.company, "exp", "aud"] {
             if look_up(claims, required).is_none_or(Value::is_null) {
-                return Err(Rejection::invalid(format!("{required}: it is missing")));
+                return Err(Rejection::invalid(format!("{required}: missing")));
             }
         }
         let value = |name: &str| claims.get(name).unwrap_or(&Value::Null);
         let aud: Audience = typed(claims, "aud")?.ok_or_else(|| wrong("aud", value("aud"), "an audience"))?;
         if !aud.contains(&self.audience) {
             return Err(Rejection::invalid(format!(
-                "aud: it is {}, and must contain {:?}",
-                shown(value("aud")),
-                self.audience
+                "aud: must contain {:?}, but is {}",
+                self.audience,
+                shown(value("aud"))
             )));
         }
         let company = look_up(claims, &self.company).unwrap_or(&Value::Null);
@@ -81,7 +81,7 @@ impl ClaimRules {
         let (nbf, iat) = (seconds("nbf")?, seconds("iat")?);
         for (name, time) in [("nbf", nbf), ("iat", iat)] {
             if let Some(time) = time.filter(|time| *time > now.saturating_add(SKEW)) {
-                return Err(Rejection::invalid(format!("{name}: it is {} s in the future", time.saturating_sub(now))));
+                return Err(Rejection::invalid(format!("{name}: {} s in the future", time.saturating_sub(now))));
             }
         }
         let sub = typed::<Option<String>>(claims, "sub")?.flatten();
@@ -96,7 +96,7 @@ impl ClaimRules {
         Ok(Claims { company_id, exp, aud, sub, iat, nbf, iss, scope })
     }
 
-    /// Returns all scopes of a token, including the scopes of its roles.
+    /// Returns all of a token's scopes, including those of its roles.
     fn scope(&self, claims: &Object) -> Result<Option<String>, Rejection> {
         let mut scopes: Vec<&str> = Vec::new();
         for name in SCOPE_CLAIMS {
@@ -148,11 +148,11 @@ fn texts<'c>(claims: &'c Object, name: &str) -> Result<Vec<&'c str>, Rejection> 
 fn typed<T: DeserializeOwned>(claims: &Object, name: &str) -> Result<Option<T>, Rejection> {
     let Some(value) = claims.get(name) else { return Ok(None) };
     let typed = T::deserialize(value).map(Some);
-    typed.map_err(|_| Rejection::invalid(format!("{name}: it is {}, which has the wrong type", shown(value))))
+    typed.map_err(|_| Rejection::invalid(format!("{name}: {} has the wrong type", shown(value))))
 }
 
 fn wrong(name: &str, value: &Value, must: &str) -> Rejection {
-    Rejection::invalid(format!("{name}: it is {}, and must be {must}", shown(value)))
+    Rejection::invalid(format!("{name}: must be {must}, but is {}", shown(value)))
 }
 
 /// Formats a value, truncated if it is long.

@@ -29,7 +29,7 @@ const MAX_BYTES: usize = 8192;
 const MAX_SHOWN_SUBJECT: usize = 128;
 /// Maximum length of an explanation in logs, in characters.
 const MAX_LOGGED: usize = 300;
-/// Maximum number of explained tokens per second, because strangers can send any number of tokens.
+/// Maximum number of explained tokens per second, because anyone can send any number of tokens.
 const MAX_EXPLAINED: u32 = 5;
 
 /// The claims of a token that a [`Verifier`] has accepted.
@@ -175,14 +175,14 @@ impl Verifier {
 
     /// Explains to operators why [`Verifier::verify`] rejects a token at `now`.
     ///
-    /// Returns `None` for a valid token.
+    /// Returns `None` if the token is valid.
     pub fn explain(&self, token: &str, now: i64) -> Option<String> {
         self.check(token, now).err().map(|rejection| rejection.explanation)
     }
 
     /// Explains, for logs, why the token in an `Authorization` header is rejected.
     ///
-    /// Returns `None` without a token, for a valid token, and after a few explanations in the same second.
+    /// Returns `None` if there is no token, the token is valid, or the limit for this second is reached.
     pub fn explain_some(&self, header: Option<&[u8]>, now: i64) -> Option<String> {
         let token = presented(header).ok()?;
         let mut explained = self.explained.lock().unwrap_or_else(PoisonError::into_inner);
@@ -193,7 +193,7 @@ impl Verifier {
         let is_logged = explained.1 <= MAX_EXPLAINED;
         drop(explained);
         let explanation = is_logged.then(|| self.explain(token, now))??;
-        // Parts of the explanation can come from a stranger.
+        // Parts of the explanation can come from an untrusted token.
         let safe = |char: char| if char.is_control() { ' ' } else { char };
         Some(explanation.chars().take(MAX_LOGGED).map(safe).collect())
     }
@@ -208,7 +208,7 @@ impl Verifier {
     /// Returns the claims of a cached token.
     fn cached(&self, token: &str, now: i64) -> Result<Option<VerifiedToken>, Rejection> {
         if token.len() > MAX_BYTES {
-            return Err(Rejection::invalid(format!("it is longer than {MAX_BYTES} bytes")));
+            return Err(Rejection::invalid(format!("the token exceeds {MAX_BYTES} bytes")));
         }
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         match keys.valid.get(&digest(token)) {
@@ -245,22 +245,19 @@ fn presented(header: Option<&[u8]>) -> Result<&str, TokenError> {
 fn signed(token: &str, keys: &[Key]) -> Result<UniqueObject, Rejection> {
     let header = Header::of(token)?;
     if !keys.iter().any(|key| key.algorithm == header.alg) {
-        return Err(Rejection::invalid(format!("alg: the service has no key for {:?}", header.alg)));
+        return Err(Rejection::invalid(format!("alg: no key for {:?}", header.alg)));
     }
     let candidates: Vec<&Key> = candidates(&header, keys).collect();
     if candidates.is_empty() {
         let known: Vec<&str> = keys.iter().filter_map(|key| key.id.as_deref()).collect();
         let kid = header.kid.unwrap_or_default();
-        let explanation = format!(
-            "kid: the service has no key for {:?} with the ID {kid:?}; it has: {}",
-            header.alg,
-            known.join(", ")
-        );
+        let explanation =
+            format!("kid: no key for {:?} has the ID {kid:?}; known IDs: {}", header.alg, known.join(", "));
         return Err(Rejection::invalid(explanation));
     }
     signed_by(token, &candidates).ok_or_else(|| {
         Rejection::invalid(format!(
-            "signature: none of the {} possible keys signed it, or its claims are invalid JSON or repeat a name",
+            "signature: matches none of the {} possible keys, or the claims are invalid JSON or repeat a name",
             candidates.len()
         ))
     })
@@ -271,7 +268,7 @@ fn signed_by(token: &str, keys: &[&Key]) -> Option<UniqueObject> {
     let (message, signature) = token.rsplit_once('.')?;
     let (_, claims) = message.split_once('.')?;
     let has_signed = |key: &&Key| crypto::verify(signature, message.as_bytes(), &key.decoding, key.algorithm);
-    // After an error, try the other keys.
+    // After an error, try the remaining keys.
     keys.iter().find(|key| matches!(has_signed(key), Ok(true)))?;
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()
 }

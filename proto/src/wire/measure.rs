@@ -40,7 +40,7 @@ pub fn measure(shape: &Message, encoded: &[u8], limit: usize) -> Result<Measure,
     }
 }
 
-/// Returns the error for a list with too many elements. It is more specific than the error for a large request.
+/// Returns the error for a list with too many elements, which is more specific than the error for a large request.
 fn too_many_items(shape: &Message, mut encoded: &[u8]) -> Option<Error> {
     let mut scan = Scan { measure: Measure::default(), lists: Vec::new(), limit: usize::MAX, rejection: None };
     while !encoded.is_empty() && scan.rejection.is_none() {
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn memory_amplifying_requests_are_rejected() {
-        // Each update has a thousand empty paths: 2,000 bytes expand to 48,000.
+        // Each update contains a thousand empty paths: 2,000 bytes expand to 48,000.
         let mask = [&[0x0a, 0].repeat(1000)[..]].concat();
         let update = [&[0x1a, 0xd0, 0x0f][..], &mask].concat();
         let element = [&[0x12, 0xd3, 0x0f][..], &update].concat();

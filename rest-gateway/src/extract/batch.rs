@@ -1,4 +1,4 @@
-//! Bodies with one record or a list of records.
+//! Parses bodies that contain one record or a list of records.
 
 use std::marker::PhantomData;
 
@@ -35,7 +35,7 @@ pub(super) fn one<M: Check>(Input { bytes, ignored, .. }: Input<'_>) -> Result<D
     Ok(Draft::of(object, Violations::new()))
 }
 
-/// Returns the list field of a message, and the type of its elements.
+/// Returns a message's list field, and its element type.
 pub(super) fn list_of(message: &Description) -> Option<(&'static Field, &'static Description)> {
     message.fields.iter().find_map(|field| match field.kind {
         Kind::Message(element) if field.is_list => Some((field, element)),
@@ -87,7 +87,7 @@ impl<'de> Shape<'de> for Elements {
     }
 }
 
-/// Returns the error for a body that is not JSON, with the position of the error.
+/// Returns the error for a body that is not JSON, with the error's position.
 fn not_json(bytes: &[u8], error: &serde_json::Error) -> Error {
     let message = match str::from_utf8(bytes) {
         Err(error) => format!("The body must be UTF-8. Byte {} is not.", error.valid_up_to() + 1),
@@ -163,7 +163,7 @@ impl<'de, M: Check + Message + Default, R: Check + Message + Default> Document<'
         accept(self.violations, request)
     }
 
-    /// Returns the batch request, or all violations. `fill` adds the list. Record fields of the body itself are ignored.
+    /// Returns the batch request, or all violations. `fill` adds the list. Ignores record fields of the body itself.
     pub(super) fn into_batch(mut self, fill: impl FnOnce(&mut R, Vec<M>)) -> Result<R, Error> {
         self.top.sent().for_each(|name| self.ignored.add(Location::Top, name));
         let mut request = self.options.message(Location::Top, &mut self.violations)?;
@@ -209,7 +209,7 @@ impl<'de, M: Check + Message + Default, R: Check> Shape<'de> for &mut Document<'
     }
 }
 
-/// Reads the list of a document.
+/// Reads a document's list.
 struct ListShape<'a, 'de, M, R>(&'a mut Document<'de, M, R>);
 
 impl<'de, M: Check + Message + Default, R: Check> Shape<'de> for ListShape<'_, 'de, M, R> {

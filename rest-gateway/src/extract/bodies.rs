@@ -1,4 +1,4 @@
-//! Converts the bodies of all operations to requests.
+//! Converts each operation's body to a request.
 
 use compliance_api::{
     description::Message as Description,
@@ -23,7 +23,7 @@ use crate::{
     route::Location,
 };
 
-/// Maximum body size of a webhook, in bytes.
+/// Maximum size of a webhook body, in bytes.
 const MAX_WEBHOOK_BODY: usize = 64 << 10;
 
 /// A request for one affiliate or a batch.
@@ -66,7 +66,7 @@ pub(crate) fn update_affiliates(input: Input<'_>, path: &PathId, if_match: &IfMa
         document.into_batch(fill).map(Update::Batch)
     } else {
         let request = |update: AffiliateUpdate, violations: &mut Violations| {
-            // A path without a number is reported as not found below.
+            // A path without a number is rejected as not found below.
             if let (Some(id), Some(number)) = (update.id, path.number)
                 && id != number
             {
@@ -105,7 +105,7 @@ pub(crate) fn incidents<M: Check + Message + Default>(input: Input<'_>, path: &P
     one::<M>(input)?.of_record(path, Error::case_not_found)
 }
 
-/// Reads a change to a case, with the tags from `If-Match`.
+/// Reads a change to a case, with the etags from `If-Match`.
 pub(crate) fn case<M: Check + Message + Default>(
     input: Input<'_>,
     path: &PathId,

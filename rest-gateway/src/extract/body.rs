@@ -29,6 +29,7 @@ use tokio::time::timeout;
 use super::{
     batch::{Input, list_of, refuse_many_items},
     collect::{self, wait_to_reserve},
+    file::refuse_options_of_files,
     request::Query,
 };
 use crate::{
@@ -43,7 +44,7 @@ use crate::{
 /// Byte order mark, which some programs write at the beginning of text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The complete body of a request, from a caller with a valid token.
+/// A complete request body, from a caller with a valid token.
 pub(crate) struct RequestBody {
     pub(crate) caller: Caller,
     pub(super) bytes: Bytes,
@@ -90,6 +91,9 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
         if file.is_none() && bytes.starts_with(BYTE_ORDER_MARK) {
             bytes = bytes.slice(BYTE_ORDER_MARK.len()..);
         }
+        if file.is_none() && caller.takes_files() {
+            caller.accept(refuse_options_of_files(&Query::of(&parts))).await?;
+        }
         let is_named_json = is_json(&parts.headers);
         Ok(Self { caller, bytes, memory, file, is_named_json })
     }
@@ -128,11 +132,11 @@ impl RequestBody {
         request
     }
 
-    /// Returns the error of a body, or advice if the body looks like a file with the wrong content type.
+    /// Returns the error for a body, or advice if the body looks like a file with the wrong content type.
     fn with_advice(&self, error: Error) -> Error {
-        let takes_files = self.caller.record.route.is_some_and(|route| route.file.is_some());
         let first = self.bytes.trim_ascii_start().first();
-        let is_file = takes_files && !self.is_named_json && first.is_some_and(|first| !b"{[".contains(first));
+        let is_file =
+            self.caller.takes_files() && !self.is_named_json && first.is_some_and(|first| !b"{[".contains(first));
         if is_file && serde_json::from_slice::<IgnoredAny>(&self.bytes).is_err() { not_a_file() } else { error }
     }
 
@@ -158,7 +162,7 @@ impl RequestBody {
         self.compute(|| parse(Input { bytes: &self.bytes, memory, ignored }))
     }
 
-    /// Runs a computation on the body, on a separate thread if it is long.
+    /// Runs a computation on the body, on a separate thread if the body is large.
     pub(crate) fn compute<T>(&self, compute: impl FnOnce() -> T) -> T {
         admission::compute(self.memory.bytes(), compute)
     }
@@ -177,7 +181,7 @@ impl RequestBody {
 
 /// Returns an upper bound on the memory for a body, its message and their processing, in bytes.
 fn memory(message: &Message, body: &[u8]) -> usize {
-    // Each element is copied to statement parameters, and has a result.
+    // Each element is copied to statement parameters, and produces a result.
     const RESULT: usize = 256;
     // A key in an update mask. Masks contain only known fields.
     const MASKED: usize = size_of::<String>() + 32;
@@ -230,6 +234,6 @@ async fn discard(gateway: &Gateway, headers: &HeaderMap, mut body: Body) {
             }
         }
     };
-    // Respond even if the body does not end in time.
+    // Respond even if the body does not end before the timeout.
     let _ = timeout(DISCARD_TIME, reading).await;
 }

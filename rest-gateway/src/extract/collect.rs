@@ -1,4 +1,4 @@
-//! Reads the bytes of a body within size and memory limits.
+//! Reads body bytes within size and memory limits.
 
 use std::io;
 
@@ -37,7 +37,7 @@ pub(super) async fn read(
     collect(decoder, announced, limit, memory).await
 }
 
-/// Collects the bytes of a body. `expected` is its likely size.
+/// Collects a body's bytes. `expected` is its likely size.
 async fn collect(
     mut reader: impl AsyncRead + Unpin,
     expected: usize,
@@ -69,13 +69,13 @@ async fn collect(
             Err(error) if matches!(error.get_ref(), Some(cause) if cause.is::<LengthLimitError>()) => {
                 return Err(Error::body_too_large());
             }
-            // If a body is incomplete, its client is usually gone.
+            // If a body is incomplete, its client has usually disconnected.
             Err(_) => return Err(not_readable()),
         }
     }
 }
 
-/// Reserves memory for a body. The error is permanent if the company can never have this much.
+/// Reserves memory for a body. The error is permanent if the company can never reserve this much.
 pub(super) fn reserve(memory: &mut Reservation, bytes: usize) -> Result<(), Error> {
     if memory.can_reach(bytes) { Ok(memory.grow_to(bytes)?) } else { Err(Error::body_too_large()) }
 }

@@ -1,4 +1,4 @@
-//! File bodies: tables of records as CSV or as a workbook.
+//! Reads file bodies: tables of records, as CSV or a workbook.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -56,7 +56,7 @@ impl FileHead {
                 let similarity = |option: &&str| normalized_damerau_levenshtein(&lower, option);
                 let nearest = known.iter().max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
                 if let Some(meant) = nearest.filter(|option| similarity(option) >= SIMILAR) {
-                    let message = format!("The option {name} does not exist. Write {meant}.");
+                    let message = format!("The option {name} does not exist. Use {meant}.");
                     violations.report(name, |_| message);
                 } else if FOREIGN_OPTIONS.contains(&&*lower.replace(['_', '-'], "")) {
                     let options = known.join(", ");
@@ -111,6 +111,20 @@ impl FileHead {
     }
 }
 
+/// Rejects file options in the query of a JSON request. The service would save what the caller only wants to check.
+pub(super) fn refuse_options_of_files(query: &Query) -> Result<(), Error> {
+    let mut violations = Violations::new();
+    for (name, value) in query.parameters() {
+        let plain = name.to_ascii_lowercase().replace(['_', '-'], "");
+        if !value.is_empty() && FOREIGN_OPTIONS.contains(&&*plain) {
+            violations.report(name, |label| {
+                format!("The {label} parameter applies only to files. A JSON request has options such as validate_only in its body.")
+            });
+        }
+    }
+    if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
+}
+
 /// Returns a heading and its field. A heading can contain an equals sign.
 fn column(value: &str) -> Result<(String, String), String> {
     let (heading, field) = value.rsplit_once('=').ok_or("The columns field must have the form heading=field.")?;
@@ -126,11 +140,11 @@ fn named<T: FromStr>(option: &str, value: &str, names: &[&str]) -> Result<T, Str
 /// The rows of a file, as messages.
 pub(crate) struct Rows<M> {
     pub(crate) records: Vec<M>,
-    /// Line in the file, or row in the sheet, of each row.
+    /// Each row's line in the file, or row in the sheet.
     pub(crate) lines: Vec<u64>,
     /// Notes about skipped parts of the table.
     pub(crate) notes: Vec<String>,
-    /// Errors of rows without a record, by row index.
+    /// Errors in rows that did not become records, by row index.
     refused: BTreeMap<usize, Vec<RowError>>,
     /// Number of errors kept so far.
     errors: usize,
@@ -142,9 +156,9 @@ pub(crate) struct Rows<M> {
 pub(crate) struct RowViolation {
     path: String,
     row: u64,
-    /// The cell of a workbook.
+    /// The workbook cell.
     cell: Option<String>,
-    /// The heading of a CSV column.
+    /// The CSV column's heading.
     column: Option<String>,
     pub(crate) message: String,
 }
@@ -224,14 +238,15 @@ impl<M: Message> Rows<M> {
         read.map_err(|error| file_error(&error))?;
         match failure {
             Some(error) => Err(error),
-            None if self.lines.is_empty() => {
-                Err(Error::invalid(Violations::one("body", "The file must have at least one row below its headings.")))
-            }
+            None if self.lines.is_empty() => Err(Error::invalid(Violations::one(
+                "body",
+                "The file must contain at least one row below its headings.",
+            ))),
             None => Ok(self),
         }
     }
 
-    /// Adds a row without a record. After many errors, keeps only the first error of each row.
+    /// Adds a row that did not become a record. After many errors, keeps only the first error of each row.
     fn refuse(&mut self, mut errors: Vec<RowError>) {
         if self.errors > MAX_VIOLATIONS {
             errors.truncate(1);
@@ -250,7 +265,7 @@ impl<M> Rows<M> {
         OfFile { rows: &self.lines, notes: &self.notes }
     }
 
-    /// Returns the number of rows without a record.
+    /// Returns the number of rows that did not become records.
     pub(crate) fn refused(&self) -> usize {
         self.refused.len()
     }
@@ -277,7 +292,7 @@ impl<M> Rows<M> {
         RowViolation { path, row, cell, column, message: format!("Row {row}{of_place}: {}", error.reason) }
     }
 
-    /// Returns the rejection of an all-or-nothing request if any row has no record. `list` is the name of the request's list.
+    /// Returns the rejection for an all-or-nothing request if any row did not become a record. `list` is the name of the request's list.
     pub(crate) async fn refusal(&self, caller: &Caller, list: &str) -> Option<Response> {
         if self.refused.is_empty() {
             return None;

@@ -22,19 +22,19 @@ pub(super) enum Scalar<'de> {
     Other,
 }
 
-/// The expected type of a value, and the output for values of other types.
+/// The expected type of a value, and the output for values of different types.
 pub(super) trait Shape<'de>: Sized {
     type Output;
 
     fn scalar(self, value: Scalar<'de>) -> Self::Output;
 
-    /// Reads an array. Implementations must read it to its end.
+    /// Reads an array. Implementations must read the array to its end.
     fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Output, A::Error> {
         while array.next_element::<IgnoredAny>()?.is_some() {}
         Ok(self.scalar(Scalar::Other))
     }
 
-    /// Reads an object. Implementations must read it to its end.
+    /// Reads an object. Implementations must read the object to its end.
     fn object<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Output, A::Error> {
         while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(self.scalar(Scalar::Other))

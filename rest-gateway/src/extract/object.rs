@@ -1,4 +1,4 @@
-//! JSON objects, read according to the description of their message.
+//! Reads JSON objects according to their message descriptions.
 
 use std::borrow::Cow;
 
@@ -52,7 +52,7 @@ impl<'de> Value<'de> {
     }
 }
 
-/// The values of a message's fields.
+/// A message's field values.
 ///
 /// A message with an update mask changes a record. Its keys are the record's fields, and its mask lists the fields that were sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +77,7 @@ impl<'de> Object<'de> {
         Self { message, record, fields, values: vec![None; fields.len()], beside_record: Vec::new(), next: 0 }
     }
 
-    /// Reads the value of a key. Returns whether the key is known. If a key is repeated, the last value wins.
+    /// Reads a key's value. Returns whether the key is known. If a key is repeated, the last value wins.
     pub(super) fn read<A: MapAccess<'de>>(
         &mut self,
         name: &str,
@@ -89,7 +89,7 @@ impl<'de> Object<'de> {
             self.values[index] = Some(entries.next_value_seed(Read(shape))?);
             return Ok(true);
         }
-        // Batch elements have their IDs in the body.
+        // Batch elements contain their IDs.
         let id = self.record.and_then(|_| self.message.field("id")).filter(|id| id.may_be_absent && id.name == name);
         let Some(field) = id else { return Ok(false) };
         let value = entries.next_value_seed(Read(ValueShape::of(field, ignored)))?;
@@ -98,7 +98,7 @@ impl<'de> Object<'de> {
         Ok(true)
     }
 
-    /// Returns the index of a field. Keys tend to be in declaration order, so the search begins after the last field found.
+    /// Returns a field's index. Keys tend to be in declaration order, so the search begins after the last field found.
     fn index(&mut self, name: &str) -> Option<usize> {
         let mut order = (self.next..self.fields.len()).chain(0..self.next);
         let index = order.find(|index| self.fields[*index].name == name).filter(|_| !NOT_IN_BODY.contains(&name))?;

@@ -26,12 +26,12 @@ use crate::{
     route::{LAST_EVENT_PARAMETER, Location, Route, is_parameter},
 };
 
-/// Page parameters. Programs append them to URLs that already have them, so the last value wins.
+/// Page parameters. Programs append them to URLs that already contain them, so the last value wins.
 const PAGING: &[&str] = &["sort_by", "sort_dir", "per_page", "page"];
 /// Lowest sort number of unsupported parameters. They are reported after the request's fields.
 const UNSUPPORTED: u32 = 1 << 16;
 
-/// An incomplete request.
+/// A request under construction.
 pub(crate) struct Draft<'de> {
     object: Object<'de>,
     violations: Violations,
@@ -91,7 +91,7 @@ pub(super) fn accept<M: Check>(mut violations: Violations, message: M) -> Result
     Err(Error::invalid(violations))
 }
 
-/// The query of a request.
+/// A request's query.
 pub(crate) struct Query {
     text: String,
     route: Option<&'static Route>,
@@ -123,7 +123,7 @@ impl Query {
         self.draft::<M>(&[], |_| String::new()).of_record(path, not_found)
     }
 
-    /// Returns whether the query has a value for any field of the request.
+    /// Returns whether the query contains a value for any request field.
     pub(crate) fn has_any<M: Check>(&self) -> bool {
         self.parameters().any(|(name, value)| !value.is_empty() && M::MESSAGE.fields.iter().any(|it| it.name == name))
     }
@@ -189,7 +189,7 @@ impl Query {
         let not_utf8: Vec<_> = self.not_utf8().collect();
         for field in M::MESSAGE.fields.iter().filter(|field| is_parameter(field)) {
             let Some(texts) = values.remove(field.name) else { continue };
-            // Other kinds report a violation of their type instead.
+            // Different kinds report a type violation instead.
             if matches!(field.kind, Kind::Text) && not_utf8.iter().any(|name| name == field.name) {
                 violations.report(field.name, |label| format!("The {label} field must be UTF-8."));
                 continue;
@@ -231,7 +231,7 @@ fn violations_of<M: Check>(read: &Result<M, Error>) -> Violations {
     }
 }
 
-/// Returns the text of a parameter, if any. Joins lists. A filter with several values is a violation.
+/// Returns a parameter's text, if any. Joins lists. A filter with several values is a violation.
 fn one<'q>(field: &Field, mut texts: Vec<Cow<'q, str>>) -> Result<Option<Cow<'q, str>>, String> {
     let is_paging = PAGING.contains(&field.name);
     texts.retain(|text| is_paging || !text.is_empty());
@@ -245,7 +245,7 @@ fn one<'q>(field: &Field, mut texts: Vec<Cow<'q, str>>) -> Result<Option<Cow<'q,
     Ok(Some(last))
 }
 
-/// Returns the value of a parameter, or the violation if its text has the wrong type.
+/// Returns a parameter's value, or the violation if the text has the wrong type.
 fn value<'q>(field: &Field, text: Cow<'q, str>) -> Result<Value<'q>, String> {
     let one_of = |names: Vec<&str>| {
         let is_known = names.contains(&&*text);

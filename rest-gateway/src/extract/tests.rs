@@ -66,7 +66,7 @@ struct Parts {
     top: &'static Message,
     /// The name of the list, the message with the list and its options, and the message with an element's fields.
     list: Option<(&'static str, &'static Message, &'static Message)>,
-    /// Whether objects contain the ID of their record.
+    /// Whether objects contain their record's ID.
     has_id: bool,
 }
 
@@ -116,7 +116,7 @@ fn wrong(fields: &'static Message, mixed: bool, prefix: &str) -> (Map<String, Va
     // These fields are in the path and in a header.
     let sent: Vec<&Field> = fields.fields.iter().filter(|field| !["id", "etag"].contains(&field.name)).collect();
     for (index, field) in sent.iter().enumerate() {
-        // The core checks the rules, unless the gateway rejects the type of another value.
+        // The core checks the rules, unless the gateway rejects a different value's type.
         let by_rules = refused_by_rules(field).filter(|_| mixed && sent.len() > 1 && index % 2 == 0);
         let element = if field.is_list && by_rules.is_some() { ".0" } else { "" };
         let wrong_type = || if matches!(field.kind, Kind::Message(_)) { json!(5) } else { json!({}) };
@@ -126,7 +126,7 @@ fn wrong(fields: &'static Message, mixed: bool, prefix: &str) -> (Map<String, Va
     (object, paths)
 }
 
-/// Returns invalid options of a batch, and their paths.
+/// Returns invalid batch options, and their paths.
 fn options(list: &str, request: &'static Message, mixed: bool) -> (Map<String, Value>, Vec<String>) {
     let (mut object, mut paths) = wrong(request, mixed, "");
     for no_option in [list, "anchor_id"] {

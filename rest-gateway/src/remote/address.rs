@@ -1,4 +1,4 @@
-//! Core addresses, connections to them, and connection failures.
+//! Resolves core addresses, opens connections to them, and reports connection failures.
 
 use std::{
     collections::BTreeSet,
@@ -30,7 +30,7 @@ pub(super) const NOT_RESOLVED: &str = "name_not_resolved";
 /// Why the gateway cannot connect to cores.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// The address of a core is invalid.
+    /// A core's address is invalid.
     #[error("the core's address {url:?} must have the form http://host:port or https://host:port")]
     Address {
         /// The address, without its secrets.
@@ -90,7 +90,7 @@ impl Address {
         self.uri.to_string()
     }
 
-    /// Returns this address with one of the IP addresses of its name.
+    /// Returns this address with one of its name's IP addresses.
     pub(super) fn at(&self, address: SocketAddr) -> Option<Self> {
         let uri = Uri::try_from(format!("{}://{address}", self.uri.scheme_str()?)).ok()?;
         Some(Self { uri, ..self.clone() })
@@ -104,7 +104,7 @@ impl Address {
     /// Resolves the name to all its current addresses, at least one.
     pub(super) async fn resolve(&self) -> io::Result<BTreeSet<SocketAddr>> {
         let addresses: BTreeSet<_> = tokio::net::lookup_host((self.host.as_str(), self.port)).await?.collect();
-        if addresses.is_empty() { Err(io::Error::other("the name has no address")) } else { Ok(addresses) }
+        if addresses.is_empty() { Err(io::Error::other("the name resolves to no address")) } else { Ok(addresses) }
     }
 
     /// Returns a connection that opens on first use, and reopens after it breaks.
@@ -136,7 +136,7 @@ impl Address {
             .keep_alive_while_idle(true)
             // Each unread large page buffers up to one window. Request memory limits the number of pages.
             .initial_connection_window_size(128 << 20)
-            // gRPC statuses have their details in headers.
+            // gRPC sends status details in headers.
             .http2_max_header_list_size(16 << 20)
             .connect_with_connector_lazy(connector)
     }
@@ -169,7 +169,7 @@ pub(super) fn describe_failures() {
     describe(FAILURES, "Failed connections to cores, by reason.", "reason", &reasons);
 }
 
-/// Counts and logs a connection that could not be opened, or that the core closed.
+/// Counts and logs a connection that failed to open, or that the core closed.
 pub(super) fn report_failure(core: &str, reason: &'static str, error: &dyn Error) {
     count(FAILURES, "reason", reason);
     tracing::warn!(core, reason, error = text(error), "cannot connect to a core");
@@ -186,7 +186,7 @@ impl NotResolved {
     }
 }
 
-/// Returns why a connection could not be opened.
+/// Returns why a connection failed to open.
 pub(super) fn failure_reason(error: &(dyn Error + 'static)) -> &'static str {
     if let Some(failure) = Failure::of(error) {
         return failure.label();

@@ -1,4 +1,4 @@
-//! A channel to the cores. A call goes to the least busy core, and to another core if the first did not process it.
+//! Sends calls to the least busy core, or to a different core if the first did not process the call.
 
 use std::{
     error::Error,
@@ -51,7 +51,7 @@ const RETRIES: &str = "compliance_gateway_call_retries_total";
 /// Connections to all cores, shared by all clones.
 pub type CoreChannel = BoxCloneSyncService<http::Request<Body>, http::Response<Body>, Status>;
 
-/// Sends a call until it gets a response, cannot be retried, or runs out of attempts.
+/// Sends a call until it receives a response, cannot be retried, or runs out of attempts.
 ///
 /// A call gets one attempt per core, plus one per connection to a core. All connections to a core often close together, and the gateway
 /// notices a closed connection only when it uses it.
@@ -85,7 +85,7 @@ async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<htt
                     return Err(error);
                 }
                 count(RETRIES, "reason", failure.reason());
-                tracing::debug!(error = error.message(), path = replay.parts.uri.path(), "a call is retried");
+                tracing::debug!(error = error.message(), path = replay.parts.uri.path(), "retrying a call");
                 if failure == Failure::NotConnected {
                     unreachable.push(core);
                 }
@@ -98,7 +98,7 @@ async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<htt
 
 /// Why a call failed without a response.
 ///
-/// The gateway retries a call if no core has processed it. If a core could have processed it, the gateway retries only reads: a second
+/// The gateway retries a call if no core has processed it. If a core may have processed it, the gateway retries only reads: a second
 /// write could change records twice, or report the first success as a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failure {
@@ -106,7 +106,7 @@ enum Failure {
     NotConnected,
     /// The call was not sent, or the core reports that it did not process it.
     NotProcessed,
-    /// The connection broke. The core could have processed the call.
+    /// The connection broke. The core may have processed the call.
     Broken,
     /// The deadline passed.
     Deadline,

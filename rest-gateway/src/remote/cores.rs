@@ -1,8 +1,12 @@
-//! The known cores: the choice of a core for each call, and the task that updates their addresses and health.
+//! Chooses a core for each call, and keeps the cores' addresses and health up to date.
 
-use std::sync::{
-    Arc, Weak,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+use std::{
+    error::Error,
+    iter::successors,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
 };
 
 use admission::GuardedBody;
@@ -10,10 +14,7 @@ use compliance_api::wire::Operation;
 use futures::future::join_all;
 use metrics::{describe_gauge, gauge};
 use parking_lot::{Mutex, RwLock};
-use telemetry::{
-    background::Task,
-    metrics::{is_installed, on_render},
-};
+use telemetry::{background::Task, metrics::on_render};
 use tokio::{
     sync::Notify,
     time::{Instant, sleep, timeout},
@@ -25,7 +26,7 @@ use tonic::{
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use tower::ServiceExt as _;
 
-use super::address::{Address, NOT_RESOLVED, report_failure};
+use super::address::{Address, NOT_RESOLVED, failure_reason, report_failure};
 use crate::{
     limits::{
         CORE_CHECK_INTERVAL, CORE_HEALTH_TIMEOUT, FIRST_CORE_CHECK, LIST_WINDOW, LONG_RESPONSES_PER_CONNECTION,
@@ -54,7 +55,7 @@ pub(super) struct RemoteCore {
     connections: Box<[Channel]>,
     /// Connections for long responses. Each response holds a reference to its connection's counter.
     ///
-    /// On shared connections, unread responses would use up the window of other calls. A core also limits the streams per connection.
+    /// On shared connections, unread responses would use up the window for other calls. A core also limits the streams per connection.
     for_long_responses: Mutex<Vec<(Channel, Arc<()>)>>,
     address: Address,
     next: AtomicUsize,
@@ -87,7 +88,7 @@ impl Cores {
         *self.list.write() = cores;
     }
 
-    /// Returns how many cores get calls: all serving cores, or all cores if none serves.
+    /// Returns how many cores receive calls: all serving cores, or all cores if none is serving.
     pub(super) fn in_use(&self) -> usize {
         let cores = self.all();
         match cores.iter().filter(|core| core.serves()).count() {
@@ -96,7 +97,7 @@ impl Cores {
         }
     }
 
-    /// Records a failed call. The core gets no calls until it serves again, unless no other core serves.
+    /// Records a failed call. The core receives no calls until it is serving again, unless no core is serving.
     pub(super) fn failed(&self, core: &RemoteCore) {
         core.serves.store(false, Ordering::Relaxed);
         self.failure.notify_one();
@@ -127,7 +128,7 @@ impl RemoteCore {
         })
     }
 
-    /// Returns whether the core has one of the addresses of this URL.
+    /// Returns whether the core is at one of this URL's addresses.
     fn is_at(&self, url: &str) -> bool {
         // If the host is a name, its address follows in parentheses.
         self.name.strip_prefix(url).is_some_and(|address| address.is_empty() || address.starts_with('('))
@@ -163,12 +164,20 @@ impl RemoteCore {
         connection
     }
 
-    /// Checks the core's health, and returns whether it serves.
+    /// Checks the core's health, and returns whether it is serving. Logs why the core cannot be reached.
     async fn check(&self) -> bool {
         let mut client = HealthClient::new(self.connections[0].clone());
         let mut request = tonic::Request::new(HealthCheckRequest::default());
         request.set_timeout(CORE_HEALTH_TIMEOUT);
         let health = timeout(CORE_HEALTH_TIMEOUT, client.check(request)).await;
+        // Further checks of an unreachable core would repeat the reason.
+        if let Ok(Err(status)) = &health
+            && self.serves()
+            && let Some(error) = status.source()
+            && successors(Some(error), |error| (*error).source()).any(<dyn Error>::is::<tonic::ConnectError>)
+        {
+            report_failure(&self.name, failure_reason(error), error);
+        }
         let serving = i32::from(ServingStatus::Serving);
         let serves = health.is_ok_and(|health| health.is_ok_and(|health| health.into_inner().status == serving));
         self.serves.store(serves, Ordering::Relaxed);
@@ -189,7 +198,7 @@ pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>, 
         let all_serve = check(&cores).await;
         let failure = Arc::clone(&cores.failure);
         drop(cores);
-        // The task succeeds even if a core does not serve. Another metric reports that.
+        // The task succeeds even if a core is unhealthy. A separate metric reports unhealthy cores.
         task.succeeded();
         // Limits the rate of checks when many calls fail.
         sleep(FIRST_CORE_CHECK).await;
@@ -202,7 +211,7 @@ pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>, 
     }
 }
 
-/// Reports how many addresses of each core serve.
+/// Reports how many of each core's addresses are serving.
 pub(super) fn report(cores: &Weak<Cores>, addresses: &[Address]) {
     let name = "compliance_gateway_core_addresses";
     describe_gauge!(name, "Addresses of each core in --core-url, by whether they serve.");
@@ -218,19 +227,14 @@ pub(super) fn report(cores: &Weak<Cores>, addresses: &[Address]) {
     }
 }
 
-/// Checks the health of each core, and returns whether all serve.
-///
-/// A single core gets all calls anyway, so only metrics need its health.
+/// Checks the health of each core, and returns whether all are serving.
 async fn check(cores: &Cores) -> bool {
     let all = cores.all();
-    if all.len() == 1 && !is_installed() {
-        return true;
-    }
     let served = all.iter().map(|core| async { (core.serves(), core.check().await) });
     for (core, (before, now)) in all.iter().zip(join_all(served).await) {
         match (before, now) {
-            (true, false) => tracing::warn!(core = core.name, "a core does not serve"),
-            (false, true) => tracing::info!(core = core.name, "a core serves again"),
+            (true, false) => tracing::warn!(core = core.name, "a core is unhealthy"),
+            (false, true) => tracing::info!(core = core.name, "a core has recovered"),
             _ => {}
         }
     }

@@ -31,7 +31,7 @@ pub(super) struct CoalescedReads {
 }
 
 impl CoalescedReads {
-    /// Creates the batches of a channel. `timeout` limits each batch.
+    /// Creates batched reads over a channel. `timeout` limits each batch.
     pub(super) fn new(channel: CoreChannel, max_message_size: usize, timeout: Duration) -> Self {
         let client = ReadServiceClient::new(channel).max_decoding_message_size(max_message_size);
         let limits = BatchLimits {

@@ -24,7 +24,7 @@ use crate::{
     streamed::{ListFormat, respond_opened},
 };
 
-/// Message of list responses.
+/// Message in list responses.
 const FOUND: &str = "Affiliates found";
 
 /// List affiliates

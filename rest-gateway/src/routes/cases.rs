@@ -21,7 +21,7 @@ use crate::{
     streamed::{ListFormat, respond_opened},
 };
 
-/// Message of list responses.
+/// Message in list responses.
 const FOUND: &str = "Cases found";
 
 /// List compliance cases

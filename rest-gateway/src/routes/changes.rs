@@ -59,7 +59,8 @@ async fn list_page(caller: Caller, query: &Query) -> Result<Response, Rejection>
 
 /// Search the audit trail
 ///
-/// Returns who changed what, newest first. Filter by the record, by who changed it, and by time. The service deletes old changes:
+/// Returns who changed what, newest first. Filter by the record, by who changed it, and by time. With the scope `cases` instead of
+/// `audit`, the request must name one case or URL (`resource` and `id`). The service deletes old changes:
 /// `dropped_position` is the position of the last deleted change.
 ///
 /// - Operation: `searchChanges`

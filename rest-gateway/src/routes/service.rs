@@ -1,4 +1,4 @@
-//! The service itself: its description, its health, its documentation, and the console.
+//! Serves the service's own description, health, documentation and console.
 
 use std::sync::Arc;
 
@@ -33,10 +33,10 @@ const PAGE: &str = concat!(
     "<h1>Affiliate Compliance Service ",
     env!("CARGO_PKG_VERSION"),
     "</h1><p>The interface for partners is under <code>/api</code> and needs a token.</p><ul>",
-    "<li><a href=\"console\">Console</a>, to look at records and edit affiliates</li>",
-    "<li><a href=\"docs\">Documentation</a>, to read and to try</li>",
+    "<li><a href=\"console\">Console</a>, to view records and edit affiliates</li>",
+    "<li><a href=\"docs\">Documentation</a>, with operations to try</li>",
     "<li><a href=\"openapi.json\">OpenAPI 3.1 document</a></li>",
-    "<li><a href=\"livez\">Does it run?</a> <a href=\"readyz\">Can it serve?</a></li></ul></html>\n",
+    "<li><a href=\"livez\">Liveness</a> <a href=\"readyz\">Readiness</a></li></ul></html>\n",
 );
 
 /// What this service is

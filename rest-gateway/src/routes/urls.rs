@@ -27,7 +27,7 @@ use crate::{
     streamed::{ListFormat, respond_list, respond_opened},
 };
 
-/// Message of list responses.
+/// Message in list responses.
 const FOUND: &str = "URLs found";
 
 /// List compliance URLs
@@ -122,7 +122,7 @@ pub(crate) async fn review(path: PathId, if_match: IfMatch, mut body: RequestBod
     Ok(body.respond(with_etag(respond_saved(StatusCode::OK, detail), &etag)))
 }
 
-/// Returns the length of a transcript, which can make a record large.
+/// Returns the transcript's length. Transcripts can make a record large.
 fn transcript(url: &ComplianceUrl) -> usize {
     url.transcription_text.as_ref().map_or(0, String::len)
 }

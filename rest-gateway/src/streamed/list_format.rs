@@ -1,4 +1,4 @@
-//! List formats, written record by record.
+//! Writes lists record by record.
 
 use std::io;
 
@@ -12,9 +12,9 @@ use crate::{accept::Format, envelope::Envelope};
 /// A document that is written record by record.
 pub(crate) struct ListFormat {
     format: Format,
-    /// Message of the JSON envelope.
+    /// Message in the JSON envelope.
     msg: &'static str,
-    /// Page metadata of the JSON envelope.
+    /// Page metadata in the JSON envelope.
     meta: Option<PageMeta>,
     /// Record fields that become CSV columns.
     columns: Vec<&'static str>,

@@ -1,4 +1,4 @@
-//! Write bodies: results and errors.
+//! Tests the results and errors of write requests.
 
 use serde_json::json;
 

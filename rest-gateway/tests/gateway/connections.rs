@@ -1,4 +1,4 @@
-//! Connection limits, and shutdown under load.
+//! Tests connection limits, and shutdown under load.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -140,7 +140,7 @@ async fn shutdown_under_load_drops_no_accepted_requests() {
             while exchange(addr, b"GET /readyz HTTP/1.1\r\nhost: a\r\n\r\n").await.starts_with("HTTP/1.1 200 OK") {
                 let mut stream = TcpStream::connect(addr).await.unwrap();
                 loop {
-                    stream.write_all(&request).await.expect("an accepted connection takes a request");
+                    stream.write_all(&request).await.expect("an accepted connection should accept requests");
                     let response = one_response(&mut stream).await;
                     assert!(response.starts_with("HTTP/1.1 200 OK"), "{response:?}");
                     responses.add_permits(1);
@@ -178,7 +178,7 @@ async fn shutdown_finishes_http2_requests() {
     assert_eq!(list.status(), 200);
     fake.called().await;
     fake.release();
-    assert!(list.into_body().collect().await.is_err(), "an incomplete list is reset");
+    assert!(list.into_body().collect().await.is_err(), "an incomplete list must be reset");
 
     let idle = idle_connection(gateway.addr).await;
     let slow = client.send_request(request("/api/affiliates/202"));
@@ -239,7 +239,7 @@ async fn one_response(stream: &mut TcpStream) -> String {
     let mut response = Vec::new();
     let mut buffer = [0; 4096];
     loop {
-        let read = stream.read(&mut buffer).await.expect("an accepted request gets a response");
+        let read = stream.read(&mut buffer).await.expect("an accepted request should receive a response");
         response.extend_from_slice(&buffer[..read]);
         let text = String::from_utf8_lossy(&response).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
@@ -248,6 +248,6 @@ async fn one_response(stream: &mut TcpStream) -> String {
                 return text;
             }
         }
-        assert_ne!(read, 0, "an accepted request gets a response: {text:?}");
+        assert_ne!(read, 0, "an accepted request should receive a response: {text:?}");
     }
 }

@@ -81,7 +81,7 @@ impl Fake {
         self.0.released.notified().await;
     }
 
-    /// Returns the operations called since the last call of this function.
+    /// Returns the operations called since this function was last called.
     pub(crate) fn calls(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.0.calls.lock().unwrap())
     }

@@ -1,4 +1,4 @@
-//! The services of the fake core. Operations that no test calls are unimplemented.
+//! The fake core's services. Operations that no test calls are unimplemented.
 
 use std::sync::atomic::Ordering;
 

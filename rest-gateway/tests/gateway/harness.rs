@@ -1,4 +1,4 @@
-//! A gateway on its own port, and requests to it.
+//! Starts gateways on their own ports, and sends requests to them.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 

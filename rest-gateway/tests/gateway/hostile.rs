@@ -1,4 +1,4 @@
-//! Malicious bodies: each gets a documented response, and the service keeps running.
+//! Tests malicious bodies: each receives a documented response, and the service keeps running.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn hostile_bodies_get_documented_responses() {
+async fn hostile_bodies_return_documented_responses() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let brackets = "[".repeat(200_000);
     let braces = r#"{"affiliates":"#.repeat(200_000);
@@ -79,7 +79,7 @@ async fn oversized_bodies_are_rejected() {
 
 /// After 429, a client would resend the same body forever.
 #[tokio::test]
-async fn oversized_batches_get_permanent_errors() {
+async fn oversized_batches_return_permanent_errors() {
     let settings = Settings { body_memory: 32 << 20, ..Settings::default() };
     let gateway = Gateway::start(in_process(&Fake::default()), settings).await;
     for (method, path, list) in [
@@ -97,14 +97,14 @@ async fn oversized_batches_get_permanent_errors() {
             assert_eq!(response.header("retry-after"), None);
         }
     }
-    // The maximum number of items needs more memory than the company can ever have.
+    // The maximum number of items needs more memory than the company can ever reserve.
     let body = format!(r#"{{"affiliates":[{{}}{}]}}"#, ",{}".repeat(99_999));
     let response = gateway.post("/api/affiliates", body).await;
     assert_eq!((response.status, response.header("retry-after")), (413, None), "{}", response.text);
 }
 
 #[tokio::test]
-async fn latin_1_bodies_get_a_utf8_error() {
+async fn latin1_bodies_return_utf8_error() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let body = b"{\"client_affiliate_id\":\"1\",\"affiliate_name\":\"J\xfcrgen\"}".to_vec();
     let response = gateway.post("/api/affiliates", body).await;
@@ -113,7 +113,7 @@ async fn latin_1_bodies_get_a_utf8_error() {
 }
 
 #[tokio::test]
-async fn large_unauthenticated_bodies_get_401() {
+async fn large_unauthenticated_bodies_return_401() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let request = gateway.bare(Method::POST, "/api/urls").body(vec![b' '; 20 << 20]);
     assert_eq!(RestResponse::of(request).await.status, 401);
@@ -160,7 +160,7 @@ async fn bodies_share_one_memory_limit() {
     // A company can reserve half of the memory.
     let response = post(7).await;
     assert_eq!((response.status, response.header("retry-after")), (429, Some("1")), "{}", response.text);
-    // Another company can reserve half of the rest.
+    // A different company can reserve half of the remaining memory.
     let _second = unfinished_body(&gateway, 8, 300_000).await;
     let response = post(9).await;
     assert_eq!((response.status, response.header("retry-after")), (503, Some("1")), "{}", response.text);
@@ -187,7 +187,7 @@ async fn oversized_lists_are_rejected_by_name() {
 async fn first_ten_thousand_violations_are_reported() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;
-    // Empty elements lack two fields. In the second round, every other element has wrong types, which the gateway must find.
+    // Empty elements lack two fields. In the second round, every other element contains wrong types, which the gateway must find.
     let elements = [r"{}", r#"{"city":5,"affiliate_name":7}"#];
     for elements in [[elements[0], elements[0]], elements] {
         let body = format!(r#"{{"affiliates":[{}]}}"#, elements.repeat(20_000).join(","));

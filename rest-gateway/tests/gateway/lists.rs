@@ -1,4 +1,4 @@
-//! Streamed lists.
+//! Tests streamed lists.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ async fn list_streams_as_one_envelope() {
     );
     let ids: Vec<_> = response.json()["data"].as_array().unwrap().iter().map(|it| it["id"].as_i64().unwrap()).collect();
     assert_eq!(ids, [1, 2, 3, 4, 5]);
-    // The core gets the timeout of a list as its deadline.
+    // The core receives the list timeout as its deadline.
     assert_eq!(fake.metadata("grpc-timeout").as_deref(), Some("600000m"));
 }
 

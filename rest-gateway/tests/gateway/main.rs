@@ -1,4 +1,4 @@
-//! The gateway over real sockets, in front of a fake core.
+//! Tests the gateway over real sockets, in front of a fake core.
 
 #![expect(clippy::unwrap_used, reason = "an error fails the test")]
 #![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]

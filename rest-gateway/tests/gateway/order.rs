@@ -1,4 +1,4 @@
-//! Tokens, the order of checks, and the headers of every response.
+//! Tests tokens, the order of checks, and response headers.
 
 use reqwest::Method;
 use serde_json::json;

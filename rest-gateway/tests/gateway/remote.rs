@@ -1,4 +1,4 @@
-//! Remote cores.
+//! Tests remote cores.
 
 use std::{net::SocketAddr, sync::atomic::Ordering, time::Duration};
 
@@ -80,7 +80,7 @@ async fn writes_are_not_resent_after_connection_loss() {
         let cut = async {
             let start = Instant::now();
             while fake.0.hangs.load(Ordering::Relaxed) {
-                assert!(start.elapsed() < Duration::from_mins(1), "the core has not received {operation}");
+                assert!(start.elapsed() < Duration::from_mins(1), "the core did not receive {operation}");
                 sleep(Duration::from_millis(1)).await;
             }
             proxy.cut();
@@ -145,7 +145,7 @@ async fn lists_lost_before_the_first_record_are_retried() {
             tokio::task::yield_now().await;
         }
         *fake.0.list.lock().unwrap() = vec![Step::Records(2)];
-        // The head of the first list arrives before the head of the second one, over the same connection.
+        // The first list's head arrives before the second list's, over the same connection.
         assert_eq!(gateway.get("/api/affiliates").await.status, 200);
         proxy.cut();
     };
@@ -154,9 +154,9 @@ async fn lists_lost_before_the_first_record_are_retried() {
     assert_eq!(fake.calls(), ["list_affiliates"; 3]);
 }
 
-/// The second core responds to every call, but reports that it does not serve.
+/// The second core responds to every call, but reports that it is not serving.
 #[tokio::test]
-async fn unhealthy_cores_get_no_calls() {
+async fn unhealthy_cores_receive_no_calls() {
     let fakes = [Fake::default(), Fake::default()];
     let (_serves, first) = fakes[0].routes_with_health();
     let (health, second) = fakes[1].routes_with_health();
@@ -164,7 +164,7 @@ async fn unhealthy_cores_get_no_calls() {
     let urls = format!("http://{},http://{}", serve(first).await, serve(second).await);
     let settings = Settings::default();
     let gateway = Gateway::start(remote(&urls, &settings).unwrap(), settings).await;
-    // Returns the number of calls that the second core gets.
+    // Returns the number of calls that the second core receives.
     let calls = async || {
         let body = json!({"client_affiliate_id": "C", "affiliate_name": "N"}).to_string();
         for _ in 0..10 {
@@ -181,10 +181,10 @@ async fn unhealthy_cores_get_no_calls() {
             sleep(Duration::from_millis(10)).await;
         }
     };
-    until("the unhealthy core still gets calls", |calls| calls == 0).await;
+    until("the unhealthy core still receives calls", |calls| calls == 0).await;
     assert_eq!([calls().await, calls().await], [0, 0]);
     health.set_service_status("", ServingStatus::Serving).await;
-    until("the recovered core gets no calls", |calls| calls > 0).await;
+    until("the recovered core receives no calls", |calls| calls > 0).await;
     health.set_service_status("", ServingStatus::NotServing).await;
-    until("the unhealthy core gets calls again", |calls| calls == 0).await;
+    until("the unhealthy core receives calls again", |calls| calls == 0).await;
 }

@@ -128,8 +128,8 @@ async fn observation_streams_enforce_both_deadlines() {
     let mut results = grpc.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
     let end = timeout(LONGEST, results.message()).await.expect("the chunk did not time out");
     assert_eq!(end.unwrap_err().code(), Code::DeadlineExceeded);
-    // The core cancels its statement. If the test released the lock earlier, the core could still save the chunk. A retried chunk would
-    // soon wait again.
+    // Wait until the core has cancelled the statement. If the test released the lock earlier, the core could still save the chunk. A
+    // retried chunk would soon wait for the lock again.
     let ended = async {
         let mut without = 0;
         while without < 20 {
@@ -150,7 +150,7 @@ async fn observation_streams_enforce_both_deadlines() {
             }
         }
     };
-    assert_eq!(timeout(LONGEST, saved).await.expect("the chunk was not saved in time"), 1);
+    assert_eq!(timeout(LONGEST, saved).await.expect("timed out waiting for the chunk to be saved"), 1);
     let urls = "select substr(url, 19) from compliance_urls where company_id = $1 order by id";
     let urls: Vec<String> = sqlx::query_scalar(urls).bind(company).fetch_all(&service.pool).await.unwrap();
     assert_eq!(urls, ["1", "4"]);

@@ -1,4 +1,4 @@
-//! Documents that callers request without a token and do not read.
+//! Unread responses to document requests without a token.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -10,7 +10,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use test_support::{TestService, new_company};
 use tokio::{net::TcpStream, time::timeout};
 
-/// Number of requests, more than a connection allows in flight.
+/// Number of requests. Exceeds the maximum number in flight on one connection.
 const DOCUMENTS: usize = 200;
 
 /// Requests documents on one connection and returns the unread responses.

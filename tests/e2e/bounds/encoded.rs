@@ -73,7 +73,7 @@ async fn malformed_messages_are_rejected() {
     let service = TestService::start().await;
     let token = token(new_company());
     let get = "/compliance.v1.AffiliateService/GetAffiliate";
-    // A string instead of a number, a length past the end, invalid UTF-8, a truncated varint, and a length past the end of a batch.
+    // A string instead of a number, a length past the end, invalid UTF-8, a truncated varint, and a length past the end in a batch.
     for (path, message) in [
         (get, vec![0x0a, 1, b'x']),
         (ADD_URLS, vec![0x0a, 200, 1]),
@@ -104,11 +104,11 @@ async fn malformed_messages_are_rejected() {
 async fn oversized_messages_are_rejected() {
     let service = TestService::start().await;
     let token = token(new_company());
-    // The length prefix announces 4 GiB, but the body has one byte.
+    // The length prefix announces 4 GiB, but the body contains one byte.
     let announced = [&[0][..], &u32::MAX.to_be_bytes(), b"x"].concat();
     let status = send_body(service.grpc, ADD_URLS, &token, announced).await.unwrap_err();
     assert_eq!((status.code(), reason_of(&status).as_str()), (Code::OutOfRange, "BODY_TOO_LARGE"));
-    // 7 MB that would decode to 180 MB. Each mask has 1,000 empty paths.
+    // A 7 MB message that would decode to 180 MB. Each mask contains 1,000 empty paths.
     let mask = [&[0x1a, 0xd0, 0x0f][..], &empty_items(1000)].concat();
     let update = [&[0x12, 0xd3, 0x0f][..], &mask].concat().repeat(4000);
     let path = "/compliance.v1.AffiliateService/BatchUpdateAffiliates";

@@ -1,4 +1,4 @@
-//! Calls by one company while another company floods the service.
+//! One company's calls succeed while another company floods the service.
 
 use std::{
     sync::{
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use test_support::{RestClient, TestService, new_company};
 use tokio::{task::JoinSet, time::timeout};
 
-/// Number of concurrent batches of the flooding company.
+/// Number of concurrent batches from the flooding company.
 const BATCHES: usize = 60;
 const URLS: usize = 1000;
 
@@ -22,7 +22,7 @@ fn urls(writer: usize, count: usize) -> String {
     json!({ "urls": urls }).to_string()
 }
 
-/// The service never rejects the other company's calls. Neither its long batch nor its short calls wait for the flood.
+/// The other company's long batch and short calls succeed without waiting for the flood to end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn batch_floods_do_not_block_other_companies() {
@@ -55,7 +55,7 @@ async fn batch_floods_do_not_block_other_companies() {
         let after = done.load(Ordering::Relaxed);
         assert!(after < BATCHES, "the flood ended before the other company was served");
         println!("{} of {BATCHES} flood batches ended while the other company was served", after - before);
-        // At most a few flood batches overtake each batch of the other company.
+        // At most a few flood batches overtake each of the other company's batches.
         assert!(after - before < BATCHES / 2, "{} flood batches overtook the other company", after - before);
         while let Some(status) = batches.join_next().await {
             let status = status.unwrap();
@@ -64,7 +64,7 @@ async fn batch_floods_do_not_block_other_companies() {
     }
 }
 
-/// Makes a long batch and short calls, one after another.
+/// Sends a long batch, then short calls one at a time.
 async fn serve(company: &RestClient, id: &Value) {
     company.post("/urls", urls(7777, 500)).await.with_status(201);
     for number in 0..5 {

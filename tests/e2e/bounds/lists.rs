@@ -13,7 +13,7 @@ use tokio::{
 use tonic::{Code, Response, Status, transport::Endpoint};
 
 const LIST_TIMEOUT: Duration = Duration::from_secs(20);
-/// Maximum wait for everything else, on a busy machine.
+/// Maximum wait for any other event on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Maximum number of open lists per company.
 const MOST: usize = 4;
@@ -52,7 +52,7 @@ async fn companies(service: &TestService) -> [(i64, String); 2] {
     tokens
 }
 
-/// The client reads the connection but not the lists.
+/// The client reads from the connection but never from the lists.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn unread_grpc_lists_are_limited_and_time_out() {
@@ -81,7 +81,7 @@ async fn unread_grpc_lists_are_limited_and_time_out() {
     // Expired lists no longer count, even if the client has not read their error.
     tokio::time::sleep(LIST_TIMEOUT).await;
     let again = async {
-        // Use another connection, because the service closes connections with unread lists.
+        // Use a new connection, because the service closes connections with unread lists.
         while new_list(service, &company).await.is_err() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

@@ -1,4 +1,4 @@
-//! Process memory under requests that try to exhaust it.
+//! Memory use under requests that try to exhaust memory.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use super::{
     records::{self, add_transcripts},
 };
 
-/// Maximum memory growth of the process, in KiB.
+/// Maximum process memory growth, in KiB.
 const MOST_KIB: u64 = 512 << 10;
 /// Maximum duration of a health check on a busy machine.
 const HEALTH_TIME: Duration = Duration::from_mins(1);
@@ -87,7 +87,7 @@ async fn large_records_use_bounded_memory() {
     }
 }
 
-/// Checks memory growth and health checks during concurrent calls.
+/// Checks memory growth and health check latency during concurrent calls.
 async fn measure(server: &ServerProcess, health: &RestClient, name: &str, calls: usize, call: impl AsyncFn(usize)) {
     server.reset_peak();
     let before = server.peak_memory();

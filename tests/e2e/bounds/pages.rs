@@ -18,7 +18,7 @@ const URLS: usize = 100;
 const TRANSCRIPT: usize = 1_048_576;
 const NOTE: usize = 8192;
 
-/// Adds URLs with the longest allowed texts.
+/// Adds URLs with maximum-length transcripts and notes.
 pub(super) async fn add_urls(service: &TestService, company: i64, count: usize) {
     let statement = "insert into compliance_urls (company_id, url, url_hash, domain, transcription_text, note)
         select $1, 'https://example.org/' || n, sha256(n::text::bytea), 'example.org', repeat('x', $3), repeat('y', $4)
@@ -27,7 +27,7 @@ pub(super) async fn add_urls(service: &TestService, company: i64, count: usize) 
     query.execute(&service.pool).await.unwrap();
 }
 
-/// The page is complete, even at a rate limit of one request.
+/// The page is complete even if the rate limit allows only one request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_pages_count_as_one_request() {
     let options = Options { rate_limit: "1/m".parse().unwrap(), ..Options::default() };
@@ -80,7 +80,7 @@ async fn pages_with_maximum_size_records_are_complete() {
             .split(r#"{"id":"#)
             .skip(1)
             .map(|record| {
-                assert!(record.len() > TRANSCRIPT + NOTE, "a record has only {} bytes", record.len());
+                assert!(record.len() > TRANSCRIPT + NOTE, "a record is only {} bytes long", record.len());
                 record.split_once(',').unwrap().0.parse().unwrap()
             })
             .collect();
@@ -116,8 +116,9 @@ async fn pages_with_maximum_size_records_are_complete() {
 /// Transcript lengths that put a page of 100 records above and below 4 MiB.
 const LARGE: i32 = 131_072;
 const SMALL: i32 = 64;
-/// Number of URLs, some of them disabled, and number of page reads.
+/// Number of URLs, some of them disabled.
 const FLIPPED: i64 = 160;
+/// Number of page reads per gateway.
 const READS: usize = 24;
 
 /// Enables, disables, adds and removes URLs until the future is dropped.
@@ -136,7 +137,7 @@ async fn flip(service: &TestService, company: i64, transcript: i32) {
 
 /// A page of enabled URLs is consistent while writers enable, disable, add and remove URLs.
 ///
-/// The page has no disabled URLs and an exact total, in one message or many.
+/// The page contains no disabled URLs and an exact total, whether it takes one message or many.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_page_is_one_snapshot() {
     let service = TestService::start().await;
@@ -209,7 +210,7 @@ async fn is_whole(mut response: reqwest::Response) -> bool {
 }
 
 /// If a connection breaks before the first record, the service reads the page again over a new connection. If it breaks later, the page ends with an
-/// error, because the rest would come from another snapshot.
+/// error, because the rest would come from a different snapshot.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lost_connections_never_silently_truncate_pages() {
     let service = TestService::start().await;
@@ -243,14 +244,14 @@ async fn lost_connections_never_silently_truncate_pages() {
     for (lost, rest) in [("in process", service.rest(company)), ("remote", gateway.clone()), ("cut", gateway)] {
         let mut response = rest.request("GET", "/urls").send().await.unwrap();
         assert!(response.chunk().await.unwrap().is_some());
-        // The page has 24 MB, so the statement still has rows to send.
+        // The page is 24 MB, so the statement still has rows to send.
         wait_for_statement(&service, "state = 'active' and wait_event = 'ClientWrite'").await;
         if lost == "cut" {
             proxy.cut();
         } else {
             sqlx::query(end).execute(&service.pool).await.unwrap();
         }
-        assert!(!is_whole(response).await, "{lost}: the page looks complete");
+        assert!(!is_whole(response).await, "{lost}: the truncated page looks complete");
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::{
 use super::pages::add_urls;
 
 const SOON: Duration = Duration::from_mins(1);
-/// Number of bytes that a slow reader reads at a time, more than a record.
+/// Number of bytes a slow reader reads at a time. Larger than a record.
 const LITTLE: usize = 1_300_000;
 const SELDOM: Duration = Duration::from_secs(3);
 
@@ -95,7 +95,7 @@ async fn slow_readers_yield_to_other_companies() {
     assert_eq!(page.with_status(200)["data"].as_array().unwrap().len(), 12);
 }
 
-/// Decompression holds memory that large requests need, and waits for a permit that they hold.
+/// Decompression holds memory and waits for a permit. Large requests hold a permit and wait for memory.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bodies_and_requests_do_not_deadlock() {
     // Debug builds are too slow to decompress more.
@@ -120,7 +120,7 @@ async fn bodies_and_requests_do_not_deadlock() {
     let body = |number: usize| format!(r#"{{"urls":[{{"url":"https://{number}.example/"}}]}}{}"#, " ".repeat(3 * PART));
     let deadline = Instant::now() + SOON;
     while service.memory.reserved() < 23 * PART {
-        assert!(Instant::now() < deadline, "the body was not decompressed in time");
+        assert!(Instant::now() < deadline, "timed out waiting for decompression");
         sleep(Duration::from_millis(20)).await;
     }
     let requests = (1..=2).map(|number| {
@@ -138,7 +138,7 @@ async fn bodies_and_requests_do_not_deadlock() {
         })
     });
     let requests: Vec<_> = requests.collect();
-    // Another company has its own share of memory, so its request succeeds while the others wait.
+    // A different company has its own share of memory, so its request succeeds while the others wait.
     service.rest(new_company()).post("/urls", body(3)).await.with_status(201);
     assert!(!requests.iter().any(JoinHandle::is_finished), "a request did not wait for memory");
     inflated.write_all(rest_of_body).await.unwrap();
@@ -182,7 +182,7 @@ async fn blocked_companies_leave_permits_for_others() {
             assert_eq!(
                 added.status,
                 201,
-                "batch {number} of another company after {:?}: {}",
+                "batch {number} from the other company after {:?}: {}",
                 started.elapsed(),
                 added.text
             );
@@ -194,7 +194,7 @@ async fn blocked_companies_leave_permits_for_others() {
     tokio::select! {
         () = others => {}
         (ended, ..) = &mut stuck => {
-            panic!("a batch ended after {:?} although its counts are locked: {ended:?}", started.elapsed())
+            panic!("a batch ended after {:?} while its counts were locked: {ended:?}", started.elapsed())
         }
     }
     lock.rollback().await.unwrap();

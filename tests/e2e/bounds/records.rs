@@ -47,13 +47,13 @@ pub(super) async fn read(rest: &RestClient, id: i64) -> Value {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    tokio::time::timeout(LONGEST, reading).await.expect("the large record was not read in time")
+    tokio::time::timeout(LONGEST, reading).await.expect("reading the large record timed out")
 }
 
-/// Memory suffices for one or two large records at a time. All callers succeed one after another, even if they read the same record, and other
-/// companies are not affected.
+/// Memory fits only one or two large records at a time. All callers succeed one after another, even if they read the same record, without
+/// affecting other companies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn large_records_wait_for_memory() {
+async fn large_record_reads_wait_for_memory() {
     let service = TestService::with(Options { request_memory: 64 << 20, ..Options::default() }).await;
     let (company, other) = (new_company(), new_company());
     add_transcripts(&service.pool, company, CALLERS / 2).await;

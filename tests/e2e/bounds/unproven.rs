@@ -1,4 +1,4 @@
-//! Batched reads without valid tokens, on connections that never read.
+//! Batched reads without valid tokens, from clients that never read the responses.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const MOST: usize = 3 << 20;
 const TOKENS: usize = 200;
 const SOON: Duration = Duration::from_mins(1);
 
-/// Messages without valid tokens hold the memory for unknown callers, for a limited time. Messages with a valid token do not need that memory.
+/// Messages without valid tokens hold the unknown callers' memory only for a limited time. Messages with a valid token do not need this memory.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn messages_without_valid_tokens_release_memory() {

@@ -1,4 +1,4 @@
-//! `GET /affiliates`: filters, sorting and pages, and whole lists.
+//! `GET /affiliates`: filters, sorting, pages and complete lists.
 
 use compliance_api::v1::ListAffiliatesRequest;
 use test_support::{RestClient, RestResponse, TestService, new_company};
@@ -101,7 +101,7 @@ async fn pages_are_filtered_and_sorted() {
     run_table(cases).await;
 }
 
-/// An update to the same values does not change the order. Affiliates without an update time come last.
+/// An update that changes no values does not affect the order. Affiliates without an update time come last.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_are_sorted_by_last_update() {
     let service = TestService::start().await;

@@ -1,4 +1,4 @@
-//! Creating affiliates, alone and in batches, and listing them.
+//! Creates affiliates, one at a time and in batches, and lists them.
 
 use serde_json::json;
 
@@ -37,7 +37,7 @@ async fn single_affiliates_are_created() {
         Case::new("created affiliate can be read by ID")
             .given_affiliate("C-1", "Ann")
             .get("/affiliates/<1>", record(&named("<1>", "C-1", "Ann"))),
-        Case::new("no affiliates return an empty list").get("/affiliates", list(&[])),
+        Case::new("list is empty without affiliates").get("/affiliates", list(&[])),
         Case::new("list is sorted by ID")
             .given_affiliate("C-1", "Zoe")
             .given_affiliate("C-2", "Ann")

@@ -1,4 +1,4 @@
-//! Case work: opening cases, working on them and reviewing URLs.
+//! Case work: opens, updates and closes cases, and reviews URLs.
 
 use tonic::Code;
 
@@ -13,7 +13,7 @@ fn saved(http: u16, id: &str, msg: &str) -> Expect {
     Expect { http, ..ok(body) }
 }
 
-/// Adds the names of records or fields to an error.
+/// Adds record IDs or field names to an error.
 fn named(error: Expect, names: &str) -> Expect {
     Expect { body: error.body.replacen(r#""msg""#, &format!(r#"{names},"msg""#), 1), ..error }
 }
@@ -28,7 +28,7 @@ fn given(name: &str) -> Case {
     let added = Expect { http: 201, ..ok(added) };
     Case::new(name)
         .given_affiliate("A-1", "Ann")
-        // IDs in different tables can be equal, and `<id>` matches only new IDs, so SQL reads the other IDs.
+        // SQL reads the next IDs. IDs in different tables can be equal, and `<id>` matches only new IDs.
         .post("/urls", r#"{"urls":[{"url":"https://example.org/"}]}"#, added)
         .sql("select id from compliance_urls where company_id = <company>")
         .post(
@@ -230,7 +230,7 @@ async fn reviews_update_urls() {
         given("review without fields changes nothing")
             .patch("/urls/<2>", "{}", reviewed())
             .get("/urls/<2>", url(&[("last_review_date", "null")])),
-        given("infractions in a review need a type")
+        given("infractions in a review require a type")
             .patch(
                 "/urls/<2>",
                 r#"{"infractions":[{"infraction_type":"Trademark"},{"infraction_name":"weight loss"},{"infraction_type":""}]}"#,
@@ -260,7 +260,7 @@ async fn invalid_case_work_is_rejected() {
     let affiliate = "No affiliate of the company has this identifier.";
     let unknown = |msg: &str| refused(404, Code::NotFound, "REFERENCE_NOT_FOUND", "1025", msg);
     run_table(vec![
-        given("request ID of another case is rejected").post(
+        given("reused request ID with different content is rejected").post(
             "/cases",
             r#"{"request_id":"R-1","case":{"client_affiliate_id":"A-1","case_worker":"Bea"},"incidents":[{"incident_type":"form","reference":"f"}]}"#,
             named(

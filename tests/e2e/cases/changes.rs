@@ -1,4 +1,6 @@
-//! The record of changes, over REST and gRPC.
+//! Change lists, audit searches and past records, over REST and gRPC.
+
+use test_support::{RestClient, TestService, new_company, token_with_scope};
 
 use super::{
     Case,
@@ -7,7 +9,7 @@ use super::{
     run_table,
 };
 
-/// Creates records with SQL, because a REST request would add a random request ID.
+/// Creates records with SQL, because a REST request would record a random request ID.
 const RECORDS: &str = "insert into affiliates (company_id, client_affiliate_id, affiliate_name, country, start_date)
     values (<company>, 'A', 'Ann', 840, '2024-02-29') returning id;
 update affiliates set city = 'X', country = null where company_id = <company>;
@@ -15,7 +17,7 @@ insert into compliance_urls (company_id, url, url_hash, discovery_date, disabled
     values (<company>, 'https://a.example/', 'a', '2024-05-06 07:08:09Z', true) returning id;
 delete from compliance_urls where company_id = <company>";
 
-/// Returns the changes that [`RECORDS`] makes.
+/// Returns the changes made by [`RECORDS`], in JSON.
 fn listed(numbers: &[usize]) -> String {
     let change = |number: &usize| {
         let (resource, id, operation, fields) = [
@@ -143,6 +145,27 @@ async fn audit_searches_return_matching_changes() {
     run_table(all).await;
 }
 
+/// Officers see who changed the cases and URLs that they work on, and no other changes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cases_scope_shows_changes_of_one_case_or_url() {
+    let service = TestService::start().await;
+    let company = new_company();
+    service.rest(company).post("/urls", r#"{"urls":[{"url":"https://a.example/"}]}"#).await.with_status(201);
+    let token = token_with_scope(company, Some("cases"), 3600);
+    for address in [service.rest, service.rest_remote] {
+        let rest = RestClient::new(address, Some(token.clone()));
+        let changes = rest.get("/audit?resource=url&id=1").await.with_status(200);
+        assert_eq!(changes["data"]["changes"][0]["operation"], "created");
+        rest.get("/audit?resource=case&id=1").await.with_status(200);
+        for other in
+            ["", "?resource=url", "?resource=affiliate&id=1", "?resource=infraction&id=1", "?resource=webhook&id=1"]
+        {
+            let refused = rest.get(&format!("/audit{other}")).await.with_status(403);
+            assert_eq!(refused["message"], "The operation needs a token with the scope audit.", "{other}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invalid_audit_searches_are_rejected() {
     let resource = "The selected resource is invalid. It must be one of: affiliate, url, infraction, case, incident, vocabulary_entry, webhook.";
@@ -166,7 +189,7 @@ async fn invalid_audit_searches_are_rejected() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn as_of_returns_earlier_states() {
-    // There is one change per day.
+    // Spread the changes over several days, one per day.
     let days =
         "update changes set changed_at = (timestamp '2026-01-01 12:00:00' + make_interval(days => position::integer)) at time zone 'UTC'
         where company_id = <company>";

@@ -9,7 +9,7 @@ use super::{
     run_table,
 };
 
-/// Expects that the last change has this position.
+/// Expects the last change to have this position.
 fn unchanged(position: i64) -> Expect {
     let data = format!(r#"{{"changes":[],"position":{position},"last_position":{position},"dropped_position":0}}"#);
     found("Changes found", &data)

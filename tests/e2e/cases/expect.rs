@@ -74,7 +74,7 @@ fn failed_item(code: &str, client_id: &str, msg: &str) -> String {
     format!(r#"{{"code":"{code}","status":"error","detail":{{"client_affiliate_id":{id},"msg":{msg}}}}}"#)
 }
 
-/// The result of a duplicate create. `id` is the ID of the existing affiliate, or a placeholder.
+/// The result of a duplicate create. `id` is the existing affiliate's ID or a placeholder.
 pub(super) fn duplicate_item(client_id: &str, id: &str) -> String {
     failed_item("1023", client_id, &exists(id))
 }
@@ -158,7 +158,7 @@ pub(super) fn invalid<P: AsRef<str>, M: AsRef<str>>(violations: &[(P, M)]) -> Ex
     for (index, (path, message)) in violations.iter().enumerate() {
         let (path, message) = (path.as_ref(), message.as_ref());
         if index > 0 && violations[index - 1].0.as_ref() == path {
-            // The same field has another violation.
+            // The same field has several violations.
             errors.pop();
             let _ = write!(errors, ",{}]", text(message));
         } else {
@@ -175,7 +175,7 @@ pub(super) fn invalid_one(path: &str, message: &str) -> Expect {
     invalid(&[(path, message)])
 }
 
-/// 409 for a single create. `id` is the ID of the existing affiliate, or a placeholder.
+/// 409 for a single create. `id` is the existing affiliate's ID or a placeholder.
 pub(super) fn name_exists(client_id: &str, id: &str) -> Expect {
     Expect {
         http: 409,
@@ -185,7 +185,7 @@ pub(super) fn name_exists(client_id: &str, id: &str) -> Expect {
     }
 }
 
-/// 422 for a single update to another affiliate's name.
+/// 422 for a single update to a name that is already taken.
 pub(super) fn name_taken() -> Expect {
     invalid_one("affiliate_name", TAKEN)
 }

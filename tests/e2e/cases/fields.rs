@@ -1,4 +1,4 @@
-//! Every rule of every affiliate field, in single and batch creates and updates. The cases come from the documented table.
+//! Every affiliate field rule, in single and batch creates and updates. The cases come from the documented table.
 
 use serde_json::{Value, json};
 
@@ -204,8 +204,8 @@ async fn formats_are_enforced() {
     run_table(cases).await;
 }
 
-/// String and integer fields accept no other JSON types. Only the gateway reports these errors, because gRPC cannot express them. The cases send
-/// every type in a single create, and one type per field in every write.
+/// String and integer fields accept no other JSON types. Only the gateway reports these errors, because gRPC cannot express such values. The cases
+/// send every type in a single create, and one type per field in every write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_json_types_are_rejected() {
     let mut cases = Vec::new();

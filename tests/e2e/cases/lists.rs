@@ -6,7 +6,7 @@ use super::{
     records, run_table,
 };
 
-/// URLs `<2>` to `<6>` of a company with affiliate `<1>`: ties, nulls, and the first and last second of a day.
+/// URLs `<2>` to `<6>` of a company with affiliate `<1>`. They include ties, nulls, and the first and last second of a day.
 const URLS: &[(i32, bool, &str, Option<&str>, Option<&str>, bool)] = &[
     (1, false, "2024-03-01 00:00:00", None, Some("2024-05-01 08:00:00"), false),
     (3, true, "2024-03-01 23:59:59", Some("2024-04-01 10:00:00"), None, false),
@@ -58,7 +58,7 @@ fn url(number: usize) -> String {
     ])
 }
 
-/// A query without pages, and the numbers of its results.
+/// A query without paging, and the numbers of its results.
 type Query = (&'static str, &'static [usize]);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -136,7 +136,7 @@ async fn url_lists_are_filtered_and_sorted() {
     run_table(cases).await;
 }
 
-/// Four cases of two affiliates (`<1>`, `<2>`): status, creation time, affiliate.
+/// Four cases for two affiliates (`<1>`, `<2>`): status, creation time, affiliate.
 const CASES: &[(i32, &str, usize)] = &[
     (1, "2024-03-01 00:00:00", 1),
     (2, "2024-03-01 23:59:59", 1),

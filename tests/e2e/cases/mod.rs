@@ -51,7 +51,7 @@ enum Step {
     Call(Call),
 }
 
-/// A request and its expected response. In all texts, `<company>` is the company, and `<1>`, `<2>`, … are the IDs that the case has
+/// A request and its expected response. In all texts, `<company>` is the company ID, and `<1>`, `<2>`, … are the IDs that the case has
 /// received, in order.
 #[derive(Clone)]
 struct Call {
@@ -99,13 +99,13 @@ impl Case {
         self.call("DELETE", path, None, expect)
     }
 
-    /// Adds an affiliate. Its ID becomes the next ID of the case.
+    /// Adds an affiliate. Its ID becomes the case's next ID.
     fn given_affiliate(self, client_id: &str, name: &str) -> Self {
         let body = serde_json::json!({"client_affiliate_id": client_id, "affiliate_name": name});
         self.post("/affiliates", body, expect::created_one(client_id))
     }
 
-    /// Adds URLs. Their IDs become the next IDs of the case.
+    /// Adds URLs. Their IDs become the case's next IDs.
     fn given_urls(self, urls: &[&str]) -> Self {
         let body =
             serde_json::json!({"urls": urls.iter().map(|url| serde_json::json!({"url": url})).collect::<Vec<_>>()});

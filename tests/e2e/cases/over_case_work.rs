@@ -1,4 +1,4 @@
-//! Case work and reviews as gRPC calls.
+//! Translates case work and reviews to gRPC calls.
 
 use compliance_api::v1::{
     AttachIncidentsRequest, CloseCaseRequest, DetachIncidentsRequest, IncidentKey, IncidentResult, InfractionInput,
@@ -78,7 +78,7 @@ pub(super) async fn ask(grpc: &mut GrpcClients, path: &str, body: Option<&str>) 
             let request = DetachIncidentsRequest { id, incidents: incidents.collect() };
             results(&client.detach_incidents(request).await?.into_inner().results)
         }
-        _ => panic!("{path}: gRPC has no such operation"),
+        _ => panic!("{path}: no matching gRPC operation"),
     })
 }
 

@@ -50,7 +50,7 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
         return over_case_work::ask(&mut grpc, path, body).await;
     }
     let (resource, id) = path[1..].split_once('/').map_or((&path[1..], None), |(resource, id)| (resource, Some(id)));
-    let id = id.map(|id| id.parse::<i64>().unwrap_or_else(|_| panic!("{path}: gRPC has no such ID")));
+    let id = id.map(|id| id.parse::<i64>().unwrap_or_else(|_| panic!("{path}: gRPC cannot express this ID")));
     let body: Value = body.map(|body| serde_json::from_str(body).unwrap()).unwrap_or_default();
     match (method, resource, id) {
         ("GET", "affiliates", None) if query.is_empty() || query.starts_with("changed_after=") => {
@@ -116,7 +116,7 @@ pub(crate) async fn ask(grpc: &GrpcClients, method: &str, path: &str, body: Opti
             let found = grpc.vocabularies.get_vocabularies(GetVocabulariesRequest {}).await?;
             Ok(self::found("Vocabularies found", &found.into_inner().vocabularies, None))
         }
-        _ => panic!("{method} {path}: gRPC has no such operation"),
+        _ => panic!("{method} {path}: no matching gRPC operation"),
     }
 }
 
@@ -169,7 +169,7 @@ async fn over_webhooks(
             let found = client.list_webhook_deliveries(request).await?.into_inner();
             self::found("Deliveries found", &found.deliveries, None)
         }
-        _ => panic!("{method} {path}: gRPC has no such operation"),
+        _ => panic!("{method} {path}: no matching gRPC operation"),
     })
 }
 
@@ -178,7 +178,7 @@ fn saved<T: Serialize>(msg: &str, data: &T) -> String {
     found(msg, data, None).replacen("1026", "1020", 1)
 }
 
-/// Reads one record with the gRPC operation of this ID. `values` are the request fields in the path.
+/// Reads one record with the gRPC operation with this ID. `values` are the request fields in the path.
 async fn read_one(
     grpc: &GrpcClients,
     id: &str,
@@ -189,10 +189,10 @@ async fn read_one(
         let name = operation.path.rsplit('/').next().unwrap_or_default();
         name.replace("Compliance", "").to_lower_camel_case() == id
     };
-    let operation = Operation::ALL.iter().find(named).unwrap_or_else(|| panic!("gRPC has no operation {id}"));
+    let operation = Operation::ALL.iter().find(named).unwrap_or_else(|| panic!("no gRPC operation {id}"));
     let mut request = Vec::new();
     for (name, value) in values {
-        let field = operation.request.field(name).unwrap_or_else(|| panic!("{id} has no {name}"));
+        let field = operation.request.field(name).unwrap_or_else(|| panic!("{id}: no request field {name}"));
         if field.kind == Kind::Text {
             string::encode(field.number, value, &mut request);
         } else {
@@ -213,7 +213,7 @@ async fn read_one(
         Some("compliance.v1.ComplianceCaseService") => {
             found("Case found.", &ComplianceCase::decode(record).unwrap(), None)
         }
-        _ => panic!("{id} reads no known record"),
+        _ => panic!("{id}: unknown record type"),
     })
 }
 
@@ -263,7 +263,7 @@ fn elements<T>(body: &Value, name: &str, element: impl Fn(&Value) -> T) -> Vec<T
     body[name].as_array().into_iter().flatten().map(element).collect()
 }
 
-/// Returns the fields of an affiliate. Null means absent.
+/// Returns an affiliate's fields. Null means absent.
 fn input(object: &Value) -> AffiliateInput {
     let mut input = AffiliateInput::default();
     for (name, value) in object.as_object().unwrap() {
@@ -282,7 +282,7 @@ fn input(object: &Value) -> AffiliateInput {
     input
 }
 
-/// Returns an update whose mask lists the fields of the object.
+/// Returns an update whose mask lists the object's fields.
 fn change(object: &Value) -> AffiliateUpdate {
     let fields = object.as_object().unwrap().keys().filter(|name| AffiliateInput::field(name).is_some());
     AffiliateUpdate {
@@ -293,13 +293,13 @@ fn change(object: &Value) -> AffiliateUpdate {
     }
 }
 
-/// Builds a list request from a query. Request fields have the names of the parameters, and enum values the names of the values.
+/// Builds a list request from a query. Request fields are named after parameters, and enum values after parameter values.
 fn list_request<M: prost::Message + Default + Check>(query: &str) -> M {
     let descriptor = contract().get_message_by_name(&format!("compliance.v1.{}", M::MESSAGE.name)).unwrap();
     let mut request = DynamicMessage::new(descriptor.clone());
     for (name, text) in parameters(query) {
         let field = descriptor.get_field_by_name(name);
-        let field = field.unwrap_or_else(|| panic!("gRPC has no parameter {name}"));
+        let field = field.unwrap_or_else(|| panic!("no gRPC field for the parameter {name}"));
         let value = match field.kind() {
             FieldKind::Int64 => text.parse().ok().map(Field::I64),
             FieldKind::Bool => Some(Field::Bool(text == "yes")),
@@ -347,7 +347,7 @@ fn results(results: &[AffiliateResult]) -> String {
     format!("[{}]", items.join(","))
 }
 
-/// Returns the result of a write in REST form.
+/// Returns a write's result in REST form.
 pub(crate) fn rest_form(code: i32, id: Option<i64>, client_id: Option<&str>, url_id: Option<i64>, msg: &str) -> String {
     let status = if code == 1020 { "ok" } else { "error" };
     let mut detail = Vec::new();
@@ -380,7 +380,7 @@ pub(crate) fn rest_form_of(status: &Status, expected: &str) -> String {
     let client_id = value("client_affiliate_id");
     let form = rest_form(code, None, client_id, None, status.message());
     let Some(fields) = value("fields").or_else(|| value("field")) else { return form };
-    // Only the error for a reused request ID has `fields`.
+    // Only the error for a reused request ID contains `fields`.
     let case =
         value("fields").and_then(|_| value("case_id")).map(|id| format!(r#""case_id":{id},"#)).unwrap_or_default();
     let fields: Vec<&str> = fields.split(',').collect();

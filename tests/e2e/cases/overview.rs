@@ -154,7 +154,7 @@ async fn overview_counts_match_the_records() {
     assert_eq!(found, expected, "found {found:#}");
 }
 
-/// Days since the discovery of each URL.
+/// Days since each URL's discovery.
 const URLS: &[i64] = &[0, 6, 7, 83, 84, -1];
 /// Days since each infraction was recorded, and the index of its URL. Entries with the same week and URL are adjacent.
 const INFRACTIONS: &[(i64, i64)] = &[(0, 0), (3, 0), (6, 0), (6, 1), (7, 0), (83, 1), (84, 0), (-1, 0)];

@@ -1,4 +1,4 @@
-//! URLs and cases with data in every field.
+//! Reads URLs and cases, with data in every field and in required fields only.
 
 use serde_json::json;
 

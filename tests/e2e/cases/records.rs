@@ -1,4 +1,4 @@
-//! The documented fields of records, with their limits and their form in responses.
+//! The documented record fields, with their limits and their form in responses.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::expect::text;
 
-/// The required format of a field.
+/// A field's required format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Any,
@@ -27,7 +27,7 @@ pub(super) struct Field(pub(super) &'static str, pub(super) usize, pub(super) Fo
 
 use Form::{Any, Country, Email, Integer, StartDate, Status, Url, YesNo};
 
-/// The specification's table of fields. A status has no maximum length.
+/// The specification's field table. A status has no maximum length.
 pub(super) const FIELDS: &[Field] = &[
     Field("client_affiliate_id", 64, Any),
     Field("affiliate_name", 128, Any),
@@ -78,7 +78,7 @@ impl Field {
         matches!(self.0, "client_affiliate_id" | "affiliate_name")
     }
 
-    /// Returns the name of the field in responses.
+    /// Returns the field's name in responses.
     pub(super) fn read_name(&self) -> &'static str {
         match self.0 {
             "affiliate_name" => "distributor_name",
@@ -88,7 +88,7 @@ impl Field {
         }
     }
 
-    /// Returns the name of the field in error messages.
+    /// Returns the field's name in error messages.
     pub(super) fn label(&self) -> String {
         self.0.replace('_', " ")
     }
@@ -98,7 +98,7 @@ impl Field {
         match self.2 {
             Any => "é".repeat(chars),
             Email => {
-                // A local part has at most 64 characters, and a domain label at most 63.
+                // A local part can have at most 64 characters, and a domain label at most 63.
                 let mut email = String::from("a@");
                 while email.len() + 60 < chars {
                     email.push_str(&"b".repeat(40));
@@ -128,7 +128,7 @@ impl Field {
         (written, read)
     }
 
-    /// Returns the name of the expected type in error messages.
+    /// Returns the expected type's name in error messages.
     pub(super) fn expected_type(&self) -> &'static str {
         match self.2 {
             Integer => "a 32-bit integer",
@@ -148,7 +148,7 @@ impl Field {
     }
 }
 
-/// Returns an affiliate as it appears in a response. `values` has the non-null fields, by their request names.
+/// Returns an affiliate as it appears in a response. `values` contains the non-null fields, by their request names.
 pub(super) fn affiliate(id: &str, values: &[(&str, String)]) -> String {
     let mut record = format!(r#"{{"id":{id},"client_id":<company>"#);
     for field in FIELDS {
@@ -159,7 +159,7 @@ pub(super) fn affiliate(id: &str, values: &[(&str, String)]) -> String {
     record
 }
 
-/// The specification's fields of a compliance URL, in order, with their default values.
+/// The specified compliance URL fields, in order, with their default values.
 const URL: &[(&str, &str)] = &[
     ("id", ""),
     ("url", ""),
@@ -190,7 +190,7 @@ const URL: &[(&str, &str)] = &[
     ("infractions", "[]"),
 ];
 
-/// The specification's fields of a compliance case.
+/// The specified compliance case fields, in order, with their default values.
 const CASE: &[(&str, &str)] = &[
     ("case_id", ""),
     ("case_worker", "null"),
@@ -244,7 +244,7 @@ const CASE: &[(&str, &str)] = &[
     ("note", "null"),
 ];
 
-/// Returns a URL as it appears in a response. `values` has the JSON of the fields that differ from their defaults.
+/// Returns a URL as it appears in a response. `values` contains the fields that differ from their defaults, as JSON.
 pub(crate) fn url(values: &[(&str, String)]) -> String {
     object(URL, values)
 }

@@ -1,4 +1,4 @@
-//! Runs cases over every layer and reports all failures of a run together.
+//! Runs cases over every layer and reports all failures together.
 
 use futures::StreamExt as _;
 use sqlx::{AssertSqlSafe, Row as _};

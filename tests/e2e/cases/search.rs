@@ -121,6 +121,7 @@ async fn search_ignores_accents_and_unicode_forms() {
         "\u{141}\u{f3}d\u{17a}",
         "\u{304c}",
         "Ilyas KIRMIZI",
+        "Mary-Ann O\u{2019}Neill",
     ];
     let queries: &[(&str, &[usize])] = &[
         ("q=garcon", &[1, 2]),
@@ -131,6 +132,7 @@ async fn search_ignores_accents_and_unicode_forms() {
         ("q=lodz", &[4]),
         ("q=\u{304b}\u{3099}", &[5]),
         ("q=kirmizi ilyas", &[6]),
+        ("q=o'neill mary\u{2011}ann", &[7]),
     ];
     let cases = queries.iter().map(|(query, numbers)| {
         let found_one = |number: &usize| {
@@ -296,7 +298,7 @@ async fn invalid_search_parameters_are_rejected() {
     run_table(table).await;
 }
 
-/// A message has room for only one of the three records.
+/// A message fits only one of the three records.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn oversized_search_results_return_413() {
     let options = Options { message_limit: 1 << 20, ..Options::default() };

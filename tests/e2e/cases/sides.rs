@@ -1,4 +1,4 @@
-//! Cases for any number of items or bytes. The expected results do not depend on the operation's strategy.
+//! Builds cases for any number of items or bytes. The expected results do not depend on the operation's strategy.
 
 use compliance_api::{MAX_VIOLATION_BYTES, rules::MAX_VIOLATIONS};
 use core_server::limits::{MANY_AFFILIATES, MESSAGE_RECORDS};
@@ -58,7 +58,7 @@ fn optional() -> Vec<&'static Field> {
     FIELDS.iter().filter(|field| !field.required()).collect()
 }
 
-/// Expects a list of these records, with the IDs of the case in order.
+/// Expects a list of these records, with the case's IDs in order.
 fn listed_records<'r>(records: impl IntoIterator<Item = &'r Record>) -> super::Expect {
     let records = records.into_iter().enumerate().map(|(index, record)| record.read(index + 1));
     list(&records.collect::<Vec<_>>())
@@ -76,7 +76,7 @@ impl Case {
     }
 }
 
-/// Adds this number of URLs in one request. Some exist, and some are equal. Each result and ID belongs to the URL at its position.
+/// Adds this number of URLs in one request. Some already exist, and some are equal. Each result and ID belongs to the URL at its position.
 pub(super) fn urls(count: usize) -> Vec<Case> {
     let present = ["https://example.org/present", "https://example.org/other"];
     let mut urls: Vec<(String, bool)> =
@@ -103,8 +103,8 @@ pub(super) fn urls(count: usize) -> Vec<Case> {
 
 /// Creates this number of affiliates in a batch, with their names out of order.
 ///
-/// Only one affiliate has each optional field: the first or last affiliate, by request order or by name. One name is taken, one repeats an earlier
-/// name, and two more items have unknown countries.
+/// The batch sets each optional field on only one affiliate: the first or last affiliate, by request order or by name. One name is taken, one repeats
+/// an earlier name, and two more items have unknown countries.
 pub(super) fn creates(count: usize) -> Vec<Case> {
     let name = |item: usize| format!("N {:05}", (item * 7919 + 5000) % 10_007);
     let mut records: Vec<Record> = (0..count).map(|item| Record::new(format!("C{item}"), name(item))).collect();
@@ -316,9 +316,9 @@ pub(super) fn violations(bytes: usize) -> Vec<Case> {
     (fitting - 3..=fitting + 3)
         .map(|count| {
             let violations: Vec<_> = (0..count).map(no_url).collect();
-            let case = Case::new(format!("all of {count} violations are reported"));
+            let case = Case::new(format!("all {count} violations are reported"));
             let case = case.post("/urls", json!({"urls": vec![json!({}); count]}), invalid(&violations));
-            // A status names only the first violations.
+            // A gRPC status truncates long violation lists.
             if sizes[count - 1] > MAX_VIOLATION_BYTES { case.only_rest() } else { case }
         })
         .collect()

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use test_support::{Layer, RestClient, TestService, new_company};
 
-/// Returns all rows of a company as text, with their versions.
+/// Returns all of a company's rows as text, with their versions.
 async fn rows(service: &TestService, company: i64) -> String {
     let rows = "select coalesce(string_agg(a::text || a.xmin::text, '|' order by id), '') from affiliates a where company_id = $1";
     sqlx::query_scalar(rows).bind(company).fetch_one(&service.pool).await.unwrap()
@@ -31,7 +31,7 @@ async fn names(service: &TestService, company: i64) -> Vec<(i64, String)> {
 
 const LAYERS: [Layer; 3] = [Layer::Rest, Layer::RestRemote, Layer::Grpc];
 
-/// Returns the request as a message. Each mask lists the fields of its item.
+/// Returns the request as a message. Each mask lists its item's fields.
 fn message(body: &Value) -> BatchSyncAffiliatesRequest {
     let items = body["affiliates"].as_array().unwrap();
     BatchSyncAffiliatesRequest {
@@ -89,7 +89,7 @@ async fn sync(service: &TestService, company: i64, layer: Layer, body: &Value) -
     }
 }
 
-/// Compares only the given members of each result, such as `{"outcome": "created"}`.
+/// Compares only the specified members of each result, such as `{"outcome": "created"}`.
 fn expect(results: &Value, expected: &[Value]) {
     let results = results.as_array().unwrap();
     assert_eq!(results.len(), expected.len(), "{results:#?}");
@@ -236,7 +236,7 @@ async fn one_sync_can_swap_names() {
         expect(&sync(&service, company, layer, &dry).await["results"], &expected);
         expect(&sync(&service, company, layer, &body).await["results"], &expected);
         let found: Vec<String> = names(&service, company).await.into_iter().map(|(_, name)| name).collect();
-        // The new affiliate comes first, because it has the first ID of the sequence.
+        // The new affiliate comes first, because it receives the sequence's first ID.
         assert_eq!(found, ["c", "b", "a", "e", "d"]);
         // D keeps its name, so C and N keep theirs.
         let body = json!({"affiliates": [
@@ -262,7 +262,7 @@ async fn absent_affiliates_get_the_requested_status() {
         let affiliates = json!([{"client_affiliate_id": "A"}, {"client_affiliate_id": "C", "email_one": "nobody"}]);
         let mut body = json!({"affiliates": affiliates, "report_absent": true});
         let data = sync(&service, company, layer, &body).await;
-        // The affiliate of a rejected item is not absent.
+        // A rejected item's affiliate is not absent.
         assert_eq!((&data["absent"], &data["absent_total"]), (&absent("no", "active"), &json!(1)));
         body["absent_status"] = json!("terminated");
         body["validate_only"] = json!(true);
@@ -275,7 +275,7 @@ async fn absent_affiliates_get_the_requested_status() {
         let data = sync(&service, company, layer, &body).await;
         assert_eq!(data["absent"], absent("no", "terminated"));
         assert_eq!((&data["absent_total"], &data["absent_changed"]), (&json!(1), &json!(0)));
-        // An affiliate is not absent if an item has its name.
+        // An affiliate is not absent if an item contains its name.
         let mut named = body.clone();
         named["affiliates"][1] = json!({"client_affiliate_id": "NaN", "affiliate_name": "b"});
         named["absent_status"] = json!("probation");
@@ -411,7 +411,7 @@ async fn full_lists_can_be_synced_in_chunks() {
 
 /// Only the options in the last message apply. If the sender fails earlier, no absent affiliate changes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn incomplete_lists_change_no_absent_affiliates() {
+async fn incomplete_lists_leave_absent_affiliates_unchanged() {
     let service = TestService::start().await;
     let company = new_company();
     given(&service, company, &[(101, "A", "a"), (102, "B", "b")]).await;
@@ -464,7 +464,7 @@ async fn given_many(service: &TestService, company: i64, count: i64) {
     sqlx::query(insert).bind(company).bind(count).execute(&service.pool).await.unwrap();
 }
 
-/// Syncs a list and returns the error message, or `None` on success.
+/// Syncs a list and returns the error message, or `None` if the sync succeeds.
 async fn rejection(service: &TestService, company: i64, layer: Layer, body: &Value) -> Option<String> {
     let rest = match layer {
         Layer::Rest => service.rest(company),
@@ -486,7 +486,7 @@ async fn rejection(service: &TestService, company: i64, layer: Layer, body: &Val
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn truncated_lists_change_no_absent_affiliates() {
+async fn truncated_lists_leave_absent_affiliates_unchanged() {
     let service = TestService::start().await;
     for layer in LAYERS {
         let company = new_company();
@@ -500,7 +500,7 @@ async fn truncated_lists_change_no_absent_affiliates() {
             body["validate_only"] = json!(validate_only);
             for (max_absent, limit) in [(Value::Null, 20), (json!(0), 0), (json!(196), 196)] {
                 body["max_absent"] = max_absent;
-                let reason = rejection(&service, company, layer, &body).await.expect("the sync is rejected");
+                let reason = rejection(&service, company, layer, &body).await.expect("the sync was not rejected");
                 assert_eq!(
                     reason,
                     format!(

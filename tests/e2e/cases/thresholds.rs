@@ -1,4 +1,4 @@
-//! Cases on both sides of each threshold where an operation changes its strategy. The results do not depend on the strategy.
+//! Runs cases on both sides of each threshold where an operation changes its strategy. The results do not depend on the strategy.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use super::{Case, run_table, sides};
 /// Builds cases for a number of items or bytes.
 type Make = fn(usize) -> Vec<Case>;
 
-/// Cases at each threshold, with one item fewer and with one item more.
+/// Cases at each threshold, one below it and one above it.
 const EACH: &[(usize, Make)] = &[
     // Operations with a separate statement for many items.
     (FEW_URLS, sides::urls),
     (MANY_AFFILIATES, sides::creates),
-    // Other strategies for large numbers of items or bytes.
+    // Operations with a different strategy for large numbers of items or bytes.
     (HEAVY_ITEMS, sides::batches),
     (SAMPLE, sides::batches),
     (SMALL, sides::bodies_and_transcripts),
@@ -31,7 +31,7 @@ const EACH: &[(usize, Make)] = &[
     (MAX_VIOLATIONS, sides::many_violations),
 ];
 
-/// Cases around thresholds whose compared size is not exactly known.
+/// Cases around thresholds for sizes that the test can only estimate.
 const AROUND: &[(usize, Make)] = &[
     (COPY_PART, sides::copied),
     (LONG_COMPUTATION, sides::held),

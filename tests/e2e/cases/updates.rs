@@ -1,4 +1,4 @@
-//! Affiliate updates, alone and in batches.
+//! Updates affiliates, one at a time and in batches.
 
 use serde_json::{Map, Value, json};
 
@@ -221,7 +221,7 @@ async fn affiliates_are_updated_in_batches() {
     .await;
 }
 
-/// Several updates of one affiliate in a batch have the same result as separate requests, for every field.
+/// Several updates to one affiliate in a batch have the same result as separate requests, for every field.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn repeated_updates_match_separate_requests() {
     let optional = || FIELDS.iter().filter(|field| !field.required());

@@ -18,7 +18,7 @@ fn given(name: String) -> Case {
             values (<company>, 'u{id}', '{id}', '2024-02-0{id}', {}) returning id",
             id == 4
         ));
-        assert!(recorded.len() < 3, "only infraction types 1 and 2 have names here");
+        assert!(recorded.len() < 3, "`url` names only the infraction types 1 and 2");
     }
     for (id, recorded) in (1..).zip(INFRACTIONS) {
         for (infraction, date) in (1..).zip(recorded) {

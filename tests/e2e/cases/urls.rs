@@ -1,4 +1,4 @@
-//! `POST /urls`.
+//! Adds URLs with `POST /urls`.
 
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ async fn urls_are_added() {
                 .get("/urls/<1>", found("URL found.", &new_url("<1>", url, domain))),
         );
     }
-    // These URLs exceed an index row, even when compressed.
+    // These URLs exceed the maximum index row size, even when compressed.
     let long = |last: &str, chars: usize| {
         let mut url = String::from("https://example.org/");
         let mut state = 7_u64;

@@ -18,7 +18,7 @@ async fn vocabularies(service: &TestService, company: i64) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn vocabularies_have_default_and_custom_names() {
+async fn vocabularies_include_default_and_custom_names() {
     let service = TestService::start().await;
     let company = new_company();
     for (id, vocabulary, name, parent) in
@@ -54,7 +54,7 @@ async fn vocabularies_have_default_and_custom_names() {
         entries(7).last(),
         Some(&json!({"id": 1002, "name": "evasion", "infraction_type": "Tax", "own": "yes"}))
     );
-    // Other companies have only the default names.
+    // Other companies see only the default names.
     let other = vocabularies(&service, new_company()).await;
     assert!(!other.to_string().contains(r#""own":"yes""#));
 }

@@ -150,7 +150,7 @@ async fn invalid_webhooks_are_rejected() {
                 ("status", "The selected status is invalid. It must be one of: enabled, disabled."),
             ]),
         ),
-        Case::new("values that are too long").post(
+        Case::new("overlong values").post(
             "/webhooks",
             long,
             invalid(&[
@@ -256,12 +256,12 @@ async fn duplicate_webhooks_are_rejected() {
     // The second webhook starts after the change that created the first webhook.
     let other = Webhook { types: r#"["case"]"#, position: 1, ..NEW };
     run_table(vec![
-        given("same webhook with another description").post(
+        given("same webhook with a different description").post(
             "/webhooks",
             format!(r#"{{"url":"{URL}","description":"Ours"}}"#),
             exists.clone(),
         ),
-        Case::new("types in another order or fewer types")
+        Case::new("types in a different order or fewer types")
             .post("/webhooks", typed, created(&Webhook { types: r#"["url","case"]"#, ..NEW }))
             .post("/webhooks", format!(r#"{{"url":"{URL}","types":["case","url"],"position":0}}"#), exists)
             .post("/webhooks", format!(r#"{{"url":"{URL}","types":["case"]}}"#), created(&other)),

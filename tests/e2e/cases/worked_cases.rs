@@ -16,7 +16,7 @@ struct Worked {
     worker: &'static str,
     follow_up: &'static str,
     closed: &'static str,
-    /// The infraction type of an incident.
+    /// The incident's infraction type.
     infraction: i32,
 }
 
@@ -166,7 +166,7 @@ const FOUND: &[(&str, &[usize])] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cases_are_filtered_by_case_work() {
+async fn case_lists_support_case_work_filters() {
     let found = FOUND.iter().map(|(query, numbers)| {
         let records: Vec<String> = numbers.iter().map(|number| case(*number)).collect();
         let expected = page("Cases found", &records, records.len() as u32, 100, 1, 1);

@@ -1,4 +1,4 @@
-//! Calls to any operation with encoded messages.
+//! Calls any operation with encoded messages.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -9,7 +9,7 @@ use tonic::{Request, Status, client::Grpc, transport::Channel};
 
 use crate::isolation::WATCH;
 
-/// The response of an operation: its messages and its error, if any.
+/// An operation's response: its messages and its error, if any.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) messages: Vec<Vec<u8>>,

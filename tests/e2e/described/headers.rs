@@ -21,7 +21,7 @@ async fn calls_with_two_tokens_are_rejected() {
         for values in [[&one, &one], [&one, &other], [&one, &String::new()], [&String::new(), &one]] {
             let values = values.map(String::as_str);
             let answer = core.call(&operation, &values, Vec::new()).await;
-            let status = answer.error.unwrap_or_else(|| panic!("{operation} accepts {values:?}"));
+            let status = answer.error.unwrap_or_else(|| panic!("{operation} accepted {values:?}"));
             assert_eq!(
                 (status.code(), reason_of(&status).as_str()),
                 (Code::Unauthenticated, "TOKEN_INVALID"),
@@ -42,7 +42,7 @@ async fn unknown_operations_are_rejected() {
     let token = format!("Bearer {}", token(new_company()));
     for operation in ["AffiliateService/NoSuch", "NoSuchService/GetAffiliate", "ReadService/NoSuch", "x"] {
         let refused = |answer: super::calls::Answer| {
-            let status = answer.error.unwrap_or_else(|| panic!("{operation} is accepted"));
+            let status = answer.error.unwrap_or_else(|| panic!("{operation} was accepted"));
             (status.code(), reason_of(&status))
         };
         let known = core.call(operation, &[&token], Vec::new()).await;

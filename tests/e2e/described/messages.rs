@@ -1,4 +1,4 @@
-//! Access to message fields by path, through the contract's descriptors.
+//! Accesses message fields by path, through the contract's descriptors.
 
 use std::sync::LazyLock;
 
@@ -37,12 +37,12 @@ pub(crate) fn paths(message: &MessageDescriptor) -> Vec<Path> {
     paths
 }
 
-/// Returns the field names of a path, joined with dots.
+/// Returns a path's field names, joined with dots.
 pub(crate) fn name(path: &Path) -> String {
     path.iter().map(FieldDescriptor::name).collect::<Vec<_>>().join(".")
 }
 
-/// Sets the field at a path, in the first element of each list. A list gets the value as its only element.
+/// Sets the field at a path, in the first element of each list. If the field is a list, the value becomes its only element.
 pub(crate) fn set(message: &mut DynamicMessage, path: &[FieldDescriptor], value: Value) {
     let (field, rest) = path.split_first().unwrap();
     let is_list = field.cardinality() == Cardinality::Repeated;

@@ -25,7 +25,7 @@ const REFLECTION: [&str; 2] = [
     "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// The result of a call: HTTP status, headers and gRPC status.
+/// A call's result: HTTP status, headers and gRPC status.
 type Answer = (u16, HeaderMap, Status);
 
 /// A connection to the core, with a company's token. Clones share the connection.
@@ -45,7 +45,7 @@ impl Connection {
         Self { sender, address: service.grpc, token: token(company) }
     }
 
-    /// Calls an operation. `change` edits the head, and `frames` are the frames of the body.
+    /// Calls an operation. `change` edits the head, and `frames` are the body's frames.
     async fn call(&self, path: &str, change: impl FnOnce(&mut Request<()>), frames: &[&[u8]]) -> Answer {
         let mut request = Request::post(format!("http://{}/{path}", self.address))
             .header("content-type", "application/grpc")

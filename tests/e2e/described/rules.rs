@@ -1,4 +1,4 @@
-//! Every rule of every field. Without the gateway, the core rejects each violation and names the field.
+//! Every rule for every field. Without the gateway, the core rejects each violation and names the field.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::{
     messages::{Path, clear, contract, name, operations, paths, set},
 };
 
-/// Operations without rules. Each read of a batch reports its own violations.
+/// Operations without rules. Each batched read reports its own violations.
 const WITHOUT_RULES: [&str; 1] = ["ReadService/BatchRead"];
 
 /// A violation: the field and rule, the message, and the possible paths in the error.
@@ -24,7 +24,7 @@ struct Violation {
     paths: Vec<String>,
 }
 
-/// Returns the rules of a field, if it has any.
+/// Returns a field's rules, if any.
 fn rules_of(field: &FieldDescriptor) -> Option<DynamicMessage> {
     let extension = field.parent_pool().get_extension_by_name("compliance.v1.rules").unwrap();
     let options = field.options();
@@ -36,7 +36,7 @@ fn flag(rules: &DynamicMessage, name: &str) -> bool {
 }
 
 /// Returns the possible paths of a field's violation. A path starts at the request, or at an item that contains the field, because items have their
-/// own results. A flattened message has the path of its parent.
+/// own results. A flattened message has its parent's path.
 fn reported(path: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for (depth, field) in path.iter().enumerate() {
@@ -52,7 +52,7 @@ fn reported(path: &Path) -> Vec<String> {
     (0..names.len()).map(|start| names[start..].join(".")).collect()
 }
 
-/// For each rule of a field, returns a message that violates the rule.
+/// Returns a violating message for each of a field's rules.
 fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
     let field = path.last().unwrap();
     let Some(rules) = rules_of(field) else { return Vec::new() };
@@ -75,7 +75,7 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
             {
                 text(" ".to_owned())
             }
-            // The rule fails only its item, with its own code. The module `cases` tests it.
+            // The rule fails only its item, with its own code. The `cases` module tests it.
             "format" if rules.has_field_by_name("item_codes") && path[0].is_list() => continue,
             // An empty text in a list counts as missing.
             "required" if field.is_list() && !matches!(field.kind(), Kind::Message(_)) && path.len() > 1 => {
@@ -97,7 +97,7 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
             "at_least" => Some(Value::I64(limit.as_i64().unwrap() - 1)),
             "at_most" => Some(Value::I64(limit.as_i64().unwrap() + 1)),
             "max_items" => Some(Value::List(vec![element(); limit.as_u32().unwrap() as usize + 1])),
-            // Another field is missing.
+            // The needed field is missing.
             "needs" if matches!(field.kind(), Kind::Message(_)) => None,
             "needs" => Some(Value::I64(1)),
             "flatten" | "items_alone" | "item_codes" => continue,
@@ -125,7 +125,7 @@ fn violations(method: &MethodDescriptor, path: &Path) -> Vec<Violation> {
             paths.extend(inner.fields().filter(is_required).map(|field| field.name().to_owned()));
         }
         if matches!(rule.name(), "entry" | "required" | "one_of" | "max_chars") {
-            // The error can name the element that holds the field, or an element of a list of texts.
+            // The error can name the element that contains the field, or an element in a list of texts.
             let holder: Vec<String> =
                 paths.iter().filter_map(|path| path.rsplit_once('.').map(|(holder, _)| holder.to_owned())).collect();
             paths.extend(if rule.name() == "entry" { holder } else { Vec::new() });
@@ -188,7 +188,7 @@ async fn core_enforces_every_field_rule() {
         }
         for path in paths(&method.input()) {
             for Violation { rule, mut message, paths } in violations(&method, &path) {
-                // Item results need an existing case.
+                // Item results require an existing case.
                 if path[0].name() == "incidents" && method.input().get_field_by_name("id").is_some() {
                     message.set_field_by_name("id", Value::I64(case_id));
                 }

@@ -1,4 +1,4 @@
-//! Callers that disconnect during a call: their statements end, and no other caller gets their connections.
+//! Callers that disconnect during a call. Their statements end, and no other caller receives their connections.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -53,14 +53,14 @@ async fn abandoned_statements_are_cancelled() {
     sqlx::query("lock table affiliates in share row exclusive mode").execute(&mut *locked).await.unwrap();
 
     let callers = join_all((0..4).map(|number| {
-        // Each caller has its own company, because a company can use only some of the connections.
+        // Each caller uses its own company, because one company can use only some of the connections.
         let mut clients = service.company(new_company());
-        // A batch has its own statement. Single records share a statement with other callers.
+        // A batch uses its own statement. Single creates share a statement with other callers.
         let affiliates = vec![input(&format!("Abandoned {number}")), input(&format!("Also abandoned {number}"))];
         let request = BatchCreateAffiliatesRequest { affiliates, validate_only: false };
         async move { clients.affiliates.batch_create_affiliates(request).await }
     }));
-    // A quarter of the connections wait. The count includes the transaction that holds the lock.
+    // A quarter of the connections wait for the lock. The count includes the transaction that holds it.
     let waiting = until("the statements wait for the lock", async || {
         sqlx::query_scalar::<_, i64>(RUNNING).fetch_one(&mut observer).await.unwrap() >= 3
     });
@@ -77,7 +77,7 @@ async fn abandoned_statements_are_cancelled() {
     .await;
     println!("4 abandoned statements ended after {took:?}");
 
-    // Other calls get connections while the lock is held.
+    // Other calls run while the transaction holds the lock.
     let missing = clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap_err();
     assert_eq!(missing.code(), Code::NotFound);
     locked.rollback().await.unwrap();
@@ -87,7 +87,7 @@ async fn abandoned_statements_are_cancelled() {
     clients.affiliate("Abandoned 0").await;
 }
 
-/// With a single connection, the next caller gets neither the abandoned statement's response or error, nor an open transaction.
+/// With a single connection, the next caller receives neither the abandoned statement's result nor an open transaction.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn abandoned_connections_are_not_reused() {
     let (service, mut observer) = core(3).await;
@@ -117,7 +117,7 @@ async fn abandoned_connections_are_not_reused() {
         let read =
             timeout(PATIENCE, clients.affiliates.get_affiliate(GetAffiliateRequest { id: second, as_of: None })).await;
         assert_eq!(read.expect("the call hangs").unwrap().into_inner().distributor_name(), "Second");
-        // In another caller's open transaction, this write would be lost.
+        // In a disconnected caller's open transaction, this write would be lost.
         clients.affiliate(&format!("Kept {round}")).await;
     }
     quiet(&mut observer).await;
@@ -126,14 +126,14 @@ async fn abandoned_connections_are_not_reused() {
     observer.close().await.unwrap();
 }
 
-/// Calls the operation that `number` selects.
+/// Calls the operation selected by `number`.
 async fn call(mut clients: GrpcClients, ids: &[i64], number: usize) {
     let id = ids[number % ids.len()];
     let rename = |id, name: String| {
         let affiliate = AffiliateInput { city: Some(name), ..AffiliateInput::default() };
         AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None, etag: String::new() }
     };
-    // The callers can leave at any time, so the test ignores the responses.
+    // The callers can disconnect at any time, so the test ignores the responses.
     let _ = match number % 5 {
         0 => clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.map(drop),
         1 => {
@@ -206,7 +206,7 @@ async fn abandoned_calls_leave_connections_clean() {
     }));
     tokio::join!(storm, watch);
     let (reads, left) = (reads.into_inner(), left.into_inner());
-    println!("{left} of {CALLS} calls were abandoned; {reads} other reads were correct");
+    println!("{left} of {CALLS} calls abandoned; {reads} other reads correct");
     assert!(left > CALLS / 20 && reads > 0, "{left} {reads}");
 
     quiet(&mut observer).await;

@@ -123,7 +123,7 @@ async fn service_reports_frozen_server_and_recovers() {
         };
         let (early, ()) =
             tokio::time::timeout(PATIENCE, async { tokio::join!(early, detected) }).await.expect("a call hangs");
-        println!("earlier calls got responses within {:?}", start.elapsed());
+        println!("earlier calls received responses within {:?}", start.elapsed());
         assert!(early.iter().all(|answer| matches!(answer.status, 201 | 503)), "{early:?}");
 
         drop(stopped);

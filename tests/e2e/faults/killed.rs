@@ -14,7 +14,7 @@ use test_support::{RestClient, kill_process, new_company};
 
 use super::{NOTICED, ROUNDS, SERVED, create, hold, service_of_its_own, status, until};
 
-/// Creates affiliates until `over` and returns the acknowledged names. Every status is 201 or 503.
+/// Creates affiliates until `over` is set, and returns the acknowledged names. Every status is 201 or 503.
 async fn write(rest: &RestClient, writer: usize, over: &AtomicBool) -> Vec<String> {
     let mut acknowledged = Vec::new();
     for number in 0.. {
@@ -39,7 +39,7 @@ async fn check(rest: &RestClient, acknowledged: &[String]) {
     for record in list["data"].as_array().unwrap() {
         *counts.entry(Value::as_str(&record["distributor_name"]).unwrap()).or_default() += 1;
     }
-    println!("{} writes were acknowledged, {} exist", acknowledged.len(), counts.len());
+    println!("{} writes acknowledged, {} exist", acknowledged.len(), counts.len());
     assert!(counts.values().all(|count| *count == 1), "{counts:?}");
     let missing: Vec<_> = acknowledged.iter().filter(|name| !counts.contains_key(name.as_str())).collect();
     assert!(missing.is_empty(), "{missing:?}");
@@ -47,7 +47,7 @@ async fn check(rest: &RestClient, acknowledged: &[String]) {
 
 /// PostgreSQL restarts all processes after one is killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_backends_are_replaced() {
+async fn killed_backend_loses_no_acknowledged_writes() {
     let (service, _cluster, database) = service_of_its_own(true).await;
     let rest = service.rest(new_company());
     let over = AtomicBool::new(false);

@@ -1,4 +1,4 @@
-//! Callers that disconnect or time out before the statement of their write begins. The service writes nothing.
+//! Callers that disconnect or time out before their write's statement begins. The service writes nothing.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use tonic::{Code, Request, Status};
 
 use super::{PATIENCE, until};
 
-/// Time for a call to start waiting. If the time is too short, the caller only leaves earlier.
+/// Time for a call to start waiting. A shorter time would only make the caller disconnect earlier.
 const A_WHILE: Duration = Duration::from_millis(300);
-/// Request timeout of the gateways.
+/// The gateways' request timeout.
 const GATEWAY: Duration = Duration::from_secs(1);
 
-/// How a write is sent, and how its caller leaves.
+/// How the test sends a write, and how the caller disconnects or times out.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Reset,
@@ -104,7 +104,7 @@ async fn written(service: &TestService, city: &str) -> i64 {
     sqlx::query_scalar(written).bind(city).fetch_one(&service.pool).await.unwrap()
 }
 
-/// Two batches wait for a lock, and two updates wait for the batches. The caller of one update leaves.
+/// Two batches wait for a lock, and two updates wait for the batches. One update's caller disconnects or times out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn abandoned_writes_never_begin() {
     let database = fresh_database().await;
@@ -150,12 +150,12 @@ async fn abandoned_writes_never_begin() {
                         assert!(matches!(code, Code::DeadlineExceeded | Code::Cancelled), "{code}");
                     }
                     Way::Rest(layer, Leaves::Disconnects) => {
-                        // On a busy machine, the caller can get 504 before it leaves. The effect is the same.
+                        // On a busy machine, the caller can receive a 504 before it disconnects. The effect is the same.
                         let _ = timeout(A_WHILE, rest(layer)).await;
                     }
                     Way::Rest(layer, Leaves::Gets504) => rest(layer).await,
                 }
-                // Later calls by another client give the disconnect time to arrive.
+                // Further calls by a different client give the disconnect time to arrive.
                 for _ in 0..3 {
                     let get = GetAffiliateRequest { id: ids[2], as_of: None };
                     stays.affiliates.clone().get_affiliate(get).await.unwrap();

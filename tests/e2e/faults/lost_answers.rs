@@ -24,7 +24,7 @@ async fn service() -> (TestService, Proxy) {
     (service, proxy)
 }
 
-/// The service does not retry partners' writes. The partner gets 503 and can safely repeat the write.
+/// The service does not retry partners' writes. The partner receives a 503 and can safely repeat the write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_with_lost_responses_commit_once() {
     let (service, proxy) = service().await;
@@ -63,7 +63,7 @@ async fn writes_with_lost_responses_commit_once() {
     assert_eq!((&found["meta"]["total"], found["data"].as_array().unwrap().len()), (&json!(1), 1));
 }
 
-/// Tests every kind of statement for a partner's write, on both sides of each threshold. The service commits each write but returns 503. When the
+/// Tests every kind of statement for partners' writes, on both sides of each threshold. The service commits each write but returns a 503. When the
 /// partner repeats the write, the service finds a duplicate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn repeated_writes_are_never_applied_twice() {
@@ -131,7 +131,7 @@ async fn retried_internal_writes_apply_once() {
     assert!(proxy.has_lost_answer());
     assert_eq!(grpc.open(opening.clone()).await, opened.case_id);
 
-    // With many records, all of them already exist in the second attempt.
+    // Of many records, all already exist by the second attempt.
     let heavy = core_server::limits::HEAVY_ITEMS;
     let mut expected = 1;
     for count in [heavy, heavy + 1] {
@@ -186,7 +186,7 @@ async fn cut_connections_lose_no_acknowledged_writes() {
             acknowledged
         }
     }));
-    // Cut the connections after every few writes, in the middle of others.
+    // Cut the connections after every few writes, while other writes are in progress.
     let cuts = async {
         for next in (0..).step_by(4) {
             while done.load(Ordering::Relaxed) < next {
@@ -196,7 +196,7 @@ async fn cut_connections_lose_no_acknowledged_writes() {
         }
     };
     let acknowledged = tokio::select! {
-        acknowledged = timeout(PATIENCE, writers) => acknowledged.expect("too few writes were acknowledged").concat(),
+        acknowledged = timeout(PATIENCE, writers) => acknowledged.expect("timed out waiting for writes").concat(),
         () = cuts => unreachable!(),
     };
     until("calls succeed again", async || rest.get("/urls").await.status == 200).await;
@@ -207,14 +207,14 @@ async fn cut_connections_lose_no_acknowledged_writes() {
         *counts.entry(name.to_owned()).or_default() += 1;
     }
     let attempts = attempts.into_inner();
-    println!("{} of {attempts} writes were acknowledged, {} exist", acknowledged.len(), counts.len() - 1);
+    println!("{} of {attempts} writes acknowledged, {} exist", acknowledged.len(), counts.len() - 1);
     assert!(counts.values().all(|count| *count == 1));
     assert_eq!(acknowledged.iter().filter(|name| !counts.contains_key(*name)).count(), 0);
 }
 
-/// The check's connection breaks, and then its new connection breaks. The service stays ready. Only a third loss in a row counts as an outage.
+/// The check's connection breaks, and then its replacement breaks. The service stays ready. Only a third loss in a row counts as an outage.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_lost_checks_keep_the_service_ready() {
+async fn service_stays_ready_after_two_lost_checks() {
     const CHECK: &str = "_sqlx_migrations";
     let (service, proxy) = service().await;
     let rest = service.rest(new_company());

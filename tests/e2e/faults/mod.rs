@@ -17,24 +17,26 @@ use test_support::{Options, RestClient, RestResponse, TestCluster, TestDatabase,
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Number of measurements per promised time.
 const ROUNDS: usize = 3;
-/// Promised times to notice a lost database, to notice a silent database, and to serve calls again.
+/// Promised time to notice a lost database.
 const NOTICED: Duration = Duration::from_secs(1);
+/// Promised time to notice a silent database.
 const SILENCE_NOTICED: Duration = Duration::from_secs(3);
+/// Promised time to serve calls again.
 const SERVED: Duration = Duration::from_secs(2);
 /// Allowed multiple of the promised time, because other tests share the processors.
 const SLACK: u32 = 3;
 
-/// Compares measured times with the promise in docs/promises/database.md.
+/// Checks measured times against the promise in docs/promises/database.md.
 fn hold(what: &str, promised: Duration, measured: &[Duration]) {
     println!("{what}: {measured:?}");
-    let fastest = measured.iter().min().expect("there is a measurement");
-    assert!(*fastest < promised * SLACK, "{what}: {measured:?}, but {promised:?} is promised");
+    let fastest = measured.iter().min().expect("no measurements");
+    assert!(*fastest < promised * SLACK, "{what}: promised {promised:?}, measured {measured:?}");
 }
 
 /// Starts a service with its own database server, which the test can stop and kill.
 async fn service_of_its_own(supervise: bool) -> (TestService, TestCluster, TestDatabase) {
     let mut options = ClusterOptions { supervise, ..ClusterOptions::temporary() };
-    // Acknowledged writes survive a killed server.
+    // Acknowledged writes must survive a killed server.
     options.durable = true;
     let cluster = TestCluster::start(options).await;
     let database = TestDatabase::create(&cluster.endpoint, "faults").await;
@@ -52,7 +54,7 @@ async fn until(what: &str, mut done: impl AsyncFnMut() -> bool) -> Duration {
     start.elapsed()
 }
 
-/// Returns the status of an endpoint, without sending a token.
+/// Returns an endpoint's status, without sending a token.
 async fn status(rest: &RestClient, path: &str) -> u16 {
     RestResponse::of(rest.request_to("GET", path)).await.status
 }

@@ -1,4 +1,4 @@
-//! A silent network drops packets to the database and closes no connection.
+//! Silent network faults, which drop packets to the database without closing connections.
 
 use std::time::{Duration, Instant};
 
@@ -46,11 +46,11 @@ async fn calls_fail_fast_on_a_silent_database() {
             times.push(start.elapsed());
         }
         times.sort_unstable();
-        println!("two calls were rejected in {times:?}");
-        // The service needs more than a second to reject a call that it has already sent. A busy machine delays some other calls.
+        println!("times to reject two calls: {times:?}");
+        // The service takes more than a second to reject a call already sent to the database. A busy machine delays some other calls.
         assert!(times[times.len() / 2] < Duration::from_secs(2), "{times:?}");
         let (write, read, took) = tokio::time::timeout(PATIENCE, early).await.expect("a call hangs").unwrap();
-        println!("earlier calls got responses after {took:?}");
+        println!("earlier calls received responses after {took:?}");
         assert_eq!((write, read), (503, 503));
 
         proxy.speak();
@@ -66,7 +66,7 @@ async fn calls_fail_fast_on_a_silent_database() {
     assert_eq!(list["data"].as_array().unwrap().len(), 40 + ROUNDS);
 }
 
-/// All connections become silent forever. New connections reach a server with all committed writes.
+/// Existing connections stay silent forever. New connections reach a server with all committed writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn service_recovers_from_failover_without_resets() {
     let (_service, proxy, rest) = service().await;
@@ -74,7 +74,7 @@ async fn service_recovers_from_failover_without_resets() {
     served_again(&rest, 20).await;
 }
 
-/// Makes calls until 20 more succeed. Checks that every call gets a response and no acknowledged write is lost.
+/// Makes calls until 20 more succeed. Checks that every call receives a response and no acknowledged write is lost.
 async fn served_again(rest: &RestClient, before: usize) {
     let start = Instant::now();
     let mut acknowledged = before;
@@ -92,7 +92,7 @@ async fn served_again(rest: &RestClient, before: usize) {
         if acknowledged >= before + 20 {
             break;
         }
-        assert!(start.elapsed() < PATIENCE, "calls did not succeed again in time");
+        assert!(start.elapsed() < PATIENCE, "timed out waiting for calls to succeed again");
     }
     println!("calls succeeded {:?} after the failover", served.unwrap());
     until("/readyz reports the recovery", async || status(rest, "/readyz").await == 200).await;

@@ -1,4 +1,4 @@
-//! Permissions: every operation rejects invalid tokens, and no company affects another company (`twins`).
+//! Permissions: every operation rejects invalid tokens, and no company affects another (`twins`).
 //!
 //! The operations come from the descriptor set, and the routes from the OpenAPI document. The suite fails if an operation or route has no case.
 
@@ -22,14 +22,14 @@ pub(crate) use self::{
     twins::Side,
 };
 
-/// Returns `Service/Method` for every operation of the contract.
+/// Returns `Service/Method` for every operation in the contract.
 pub(crate) fn operations() -> BTreeSet<String> {
     let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap();
     let methods = pool.services().flat_map(|service| service.methods().collect::<Vec<_>>());
     let names = methods.map(|method| {
         let service = method.parent_service().full_name();
         let service =
-            service.strip_prefix("compliance.v1.").unwrap_or_else(|| panic!("{service} is in another package"));
+            service.strip_prefix("compliance.v1.").unwrap_or_else(|| panic!("{service} is in a different package"));
         format!("{service}/{}", method.name())
     });
     names.collect()
@@ -50,7 +50,7 @@ async fn tables(pool: &PgPool) -> Vec<String> {
     tables
 }
 
-/// Returns every row of a company in every table, one per line, without change timestamps.
+/// Returns all of a company's rows, one per line, without change timestamps.
 async fn rows_of(pool: &PgPool, company: i64) -> String {
     let rows = tables(pool).await.into_iter().map(|table| {
         // Erasure entries contain digests.

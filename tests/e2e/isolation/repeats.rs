@@ -1,4 +1,4 @@
-//! Repeating a request after a lost response is safe: the company's records are the same as after one request.
+//! Repeating a request after a lost response is safe: the company's records are the same as after a single request.
 //!
 //! Clients, proxies (`deploy/nginx`, `deploy/haproxy`) and the guide rely on this guarantee.
 
@@ -11,10 +11,10 @@ use super::{
     twins::{Side, Step, normalized, perform, steps},
 };
 
-/// Operations whose repetition has an effect, and why the effect is harmless.
+/// Operations whose repetition leaves a trace, and why the trace is harmless.
 const TRACES: [(&str, &str); 3] = [
-    ("/test", "a second `test` message arrives, and the audit has both"),
-    ("testwebhook", "the same"),
+    ("/test", "a second `test` message arrives, and the audit shows both"),
+    ("testwebhook", "same as above"),
     ("secret", "the secret of the first response still signs messages"),
 ];
 
@@ -30,7 +30,7 @@ async fn repeated_requests_apply_once() {
         let name = step.name();
         let once = state_after(&service, step, 1).await;
         let twice = state_after(&service, step, 2).await;
-        // A review stores the date of the last request, so the second request changes the URL's date and etag.
+        // A review stores the last request's date, so the second request changes the URL's date and etag.
         let is_review = ["reviewurl", "patch /urls/"].iter().any(|review| name.to_lowercase().contains(review));
         let [once, twice] = [once, twice].map(|state| if is_review { without_versions(&state) } else { state });
         let leaves_trace = TRACES.iter().any(|(operation, _)| name.to_lowercase().contains(operation));
@@ -42,7 +42,7 @@ async fn repeated_requests_apply_once() {
     assert!(different.is_empty(), "these requests are not safe to repeat: {different:#?}");
 }
 
-/// Performs a step `times` times as a new company, and returns its rows.
+/// Performs a step `times` times as a new company, and returns the company's rows.
 async fn state_after(service: &TestService, step: Step, times: usize) -> String {
     let company = 1_000_000 + test_support::new_company();
     Side::Left.fill(&service.pool, company).await;

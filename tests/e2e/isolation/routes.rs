@@ -7,7 +7,7 @@ use test_support::{
     token_with_scope,
 };
 
-/// Method, path and body of calls to every route. `<a>` and `<s>` are affiliates, `<u>` is a URL, and `<c>` is a case.
+/// Calls to every route: method, path and body. `<a>` and `<s>` are affiliates, `<u>` is a URL, and `<c>` is a case.
 pub(crate) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/affiliates", ""),
     ("GET", "/affiliates?page=1&sort_by=affiliate_name", ""),
@@ -73,12 +73,12 @@ pub(crate) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/webhooks/7701/deliveries?limit=5", ""),
 ];
 
-/// Fills these IDs into a path or a body.
+/// Replaces the placeholders in a path or body with these IDs.
 pub(crate) fn filled(text: &str, ids: [&str; 4]) -> String {
     ["<a>", "<s>", "<u>", "<c>"].into_iter().zip(ids).fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
 }
 
-/// The OpenAPI document names the routes that need a token.
+/// The OpenAPI document lists the routes that require a token.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_route_has_a_case() {
     let cases = ROUTES.iter().map(|(method, path, _)| {

@@ -18,7 +18,7 @@ async fn every_operation_uses_one_shard() {
     let service = TestService::start().await;
     let Some(mut coordinator) = connect_to_citus(&service.pool).await else { return };
     let mut wrong = Vec::new();
-    // The test skips watches, because one statement reads the positions of all watched companies.
+    // The test skips watches, because one statement reads all watched companies' positions.
     for (operation, call) in calls().into_iter().filter(|(operation, _)| *operation != WATCH) {
         let company = new_company();
         Side::Left.fill(&service.pool, company).await;

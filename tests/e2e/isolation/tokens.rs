@@ -11,14 +11,14 @@ use tonic_prost::ProstCodec;
 use super::operations;
 use crate::batch_read::{Batch, affiliate, case, url};
 
-/// The operation whose reads each have their own token.
+/// The operation whose reads each carry their own token.
 const BATCH_READ: &str = "ReadService/BatchRead";
 
 /// The operation with an endless response.
 pub(crate) const WATCH: &str = "ChangeService/WatchChanges";
 
-/// Calls an operation with an empty message and ignores its response. A batch has a read of every kind, and all of them must fail for
-/// the same reason.
+/// Calls an operation with an empty message and ignores its response. A batch contains a read of every kind, and all its reads must fail
+/// for the same reason.
 async fn call(channel: &Channel, operation: &str, token: Option<&str>) -> Result<(), Status> {
     if operation == BATCH_READ {
         let batch = Batch::default().read(token, affiliate(1)).read(token, url(1)).read(token, case(1));

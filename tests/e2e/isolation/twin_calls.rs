@@ -1,4 +1,4 @@
-//! Calls to each operation, by a company with the same identifiers as another company.
+//! Calls to each operation, by a company that shares identifiers with another company.
 
 use compliance_api::v1::{
     AddComplianceUrlsRequest, AddVocabularyEntriesRequest, AffiliateInput, AffiliateSort, AffiliateSync,
@@ -36,7 +36,7 @@ pub(crate) struct Twin {
 
 pub(crate) type Call = for<'a> fn(&'a mut Twin) -> LocalBoxFuture<'a, String>;
 
-/// Declares `calls()`. Each entry has an operation, its client and method, and a request. A call returns the response as text.
+/// Declares `calls()`. Each entry consists of an operation, its client and method, and a request. A call returns the response as text.
 macro_rules! calls {
     ($($operation:literal $kind:ident $client:ident.$method:ident |$twin:ident| $request:expr;)*) => {
         pub(crate) fn calls() -> Vec<(&'static str, Call)> {
@@ -65,7 +65,7 @@ macro_rules! calls {
         }
     }};
     (@unary $response:tt) => { format!("{:?}", $response) };
-    // Writes a line for each message, because the tests compare the lines of a response in any order.
+    // Writes a line for each message, because the tests compare response lines in any order.
     (@$kind:ident $response:tt) => {{
         let (mut messages, mut text) = ($response, String::new());
         loop {
@@ -319,7 +319,7 @@ fn synced(client_id: &str, city: &str) -> AffiliateSync {
     AffiliateSync { affiliate: Some(affiliate), update_mask: None }
 }
 
-/// Returns an affiliate of both companies, an affiliate with a name of the other company, and an affiliate with a name of both.
+/// Returns a shared affiliate, and new affiliates with a name from the other company and from both companies.
 fn roster(side: Side) -> Vec<AffiliateSync> {
     let new = |client_id, name: &str| AffiliateSync { affiliate: Some(affiliate(client_id, name)), update_mask: None };
     vec![synced("A", "Elsewhere"), new("C", &format!("{} upline", side.other())), new("D", "Same")]
@@ -338,7 +338,7 @@ fn renamed(id: i64, name: &str) -> AffiliateUpdate {
     AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None, etag: String::new() }
 }
 
-/// Returns a URL of both companies, a URL of the other company, and a new URL.
+/// Returns a shared URL, the other company's URL, and a new URL.
 fn observations(side: Side) -> Vec<UrlObservation> {
     let observation = UrlObservation {
         client_affiliate_id: text("A"),
@@ -362,7 +362,7 @@ fn infraction(kind: &str, name: &str) -> InfractionInput {
     InfractionInput { infraction_type: text(kind), infraction_name: text(name), created_date: None }
 }
 
-/// Returns two infractions, each for one URL by its text and for another URL by its ID.
+/// Returns two infractions, each for two URLs: one by text and one by ID.
 fn infractions() -> Vec<UrlInfraction> {
     let mut infractions = Vec::new();
     for (kind, name) in [("Health Claim", "weight loss"), ("Promotion", "misleading offer")] {
@@ -394,7 +394,7 @@ fn opening(request_id: &str) -> OpenCaseRequest {
     }
 }
 
-/// Returns a request like [`opening`] that names records by ID.
+/// Returns a request like [`opening`] that refers to records by ID.
 fn opening_by_ids(request_id: &str) -> OpenCaseRequest {
     OpenCaseRequest {
         case: Some(CaseInput { affiliate_id: Some(AFFILIATE), ..CaseInput::default() }),

@@ -1,6 +1,6 @@
 //! No company affects another company: responses and rows are the same as if each company were alone in its database.
 //!
-//! In one run, both companies have the same identifiers, so a statement without the company finds two records or the wrong record. IDs, names, URLs
+//! In one run, both companies share their identifiers, so a statement without the company finds two records or the wrong record. IDs, names, URLs
 //! and request IDs are the same, but they identify different records. Vocabulary names and affiliate identifiers are swapped, and every other text
 //! names its company. In another run, the company has no records, so every identifier belongs to the other company and must look unknown.
 
@@ -108,7 +108,7 @@ async fn every_operation_has_a_call() {
     assert_eq!(called, operations());
 }
 
-/// A step of a company: a gRPC call, or a REST route with a local or remote core.
+/// A company's step: a gRPC call, or a REST route with a local or remote core.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     Grpc(&'static str, Call),
@@ -131,14 +131,14 @@ pub(super) fn steps() -> Vec<Step> {
     calls.chain([false, true].into_iter().flat_map(routes)).collect()
 }
 
-/// The request messages of each operation.
+/// Each operation's request messages.
 type Requests = BTreeMap<&'static str, Vec<Vec<u8>>>;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn companies_cannot_observe_each_other() {
     let (alone, together) = (TestService::start().await, TestService::start().await);
     for service in [&alone, &together] {
-        // New IDs differ from the IDs above, and are all in one bucket of the counts.
+        // New IDs differ from the IDs above, and all belong to one count bucket.
         let sequences = "select setval(oid::regclass, 103500) from pg_class
             where relkind = 'S' and relnamespace = 'public'::regnamespace";
         sqlx::raw_sql(sequences).execute(&service.pool).await.unwrap();
@@ -165,7 +165,7 @@ async fn companies_cannot_observe_each_other() {
     assert!(unnamed.is_empty(), "no call uses these fields: {unnamed:#?}");
 }
 
-/// Runs a step of a company, with or without records and with or without the other company.
+/// Runs a company's step, with or without records and with or without the other company.
 ///
 /// Returns the response and the company's rows, without random parts. The other company's rows must not change.
 async fn outcome(
@@ -175,7 +175,7 @@ async fn outcome(
     step: Step,
     requests: &mut Requests,
 ) -> (String, String) {
-    // The company numbers are far from all other numbers. A statement without an order can find the lower company first.
+    // The company IDs are far from all other numbers. A statement without an order can find the lower company ID first.
     let mut companies = [new_company(), new_company()].map(|company| 1_000_000 + company);
     let twin = if side == Side::Left { Side::Right } else { Side::Left };
     if side == Side::Right {
@@ -228,7 +228,7 @@ pub(super) async fn perform(
     }
 }
 
-/// Returns fields that identify a record but are in no request. A call must use each field with a record of the other company.
+/// Returns fields that identify records but appear in no request. Calls must use each such field with the other company's record.
 fn unnamed(requests: &Requests) -> Vec<String> {
     let mut unnamed = Vec::new();
     for (operation, method) in described(&contract()) {
@@ -253,7 +253,7 @@ fn unnamed(requests: &Requests) -> Vec<String> {
     unnamed
 }
 
-/// Removes the rows of every company. Skips empty tables, because there are many partitions.
+/// Removes every company's rows. Skips empty tables, because there are many partitions.
 async fn forget_all(pool: &PgPool) {
     let tables = sqlx::query_scalar(
         "select relname::text from pg_class join pg_attribute on attrelid = pg_class.oid
@@ -269,9 +269,9 @@ async fn forget_all(pool: &PgPool) {
     }
 }
 
-/// Sorts the lines of a text and replaces every number that can differ between runs with `#`.
+/// Sorts a text's lines and replaces every number that can differ between runs with `#`.
 ///
-/// Single digits, the IDs above, result codes and statuses stay.
+/// Keeps single digits, the IDs above, result codes and statuses.
 pub(super) fn normalized(text: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(|line| without_numbers(&without_chance(line))).collect();
     lines.sort();

@@ -1,4 +1,4 @@
-//! Compares pages of affiliates with a model.
+//! Compares affiliate pages with a model.
 
 use std::iter;
 
@@ -42,7 +42,7 @@ impl Affiliate {
         affiliate
     }
 
-    /// Returns the sort key, or `None` for a null value or a sort by ID.
+    /// Returns the sort key, or `None` if the value is null or the sort is by ID.
     fn key(&self, sort: &str) -> Option<String> {
         match sort {
             "affiliate_name" => Some(self.name.to_ascii_lowercase()),
@@ -53,7 +53,7 @@ impl Affiliate {
     }
 }
 
-/// Returns a random query, with the IDs and the `meta` of its page.
+/// Returns a random query, with its page's IDs and `meta`.
 fn random_query(dice: &mut Dice, affiliates: &[Affiliate]) -> (String, Vec<i64>, Value) {
     let status = dice.once_in(3).then(|| *dice.pick(&STATUSES));
     let country = dice.once_in(3).then(|| *dice.pick(&COUNTRIES));

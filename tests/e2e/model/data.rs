@@ -1,6 +1,6 @@
 //! Random companies with affiliates, URLs and cases, in the database and as expected records.
 //!
-//! The values collide often: there are few days, fewer times of day and many nulls. IDs have gaps over many buckets.
+//! The values collide often: there are few days, fewer times of day and many nulls. IDs have gaps that span many buckets.
 
 use serde_json::{Value, json};
 use sqlx::PgPool;
@@ -63,7 +63,7 @@ fn sql_moment(seconds: Option<i64>) -> Value {
     seconds.map_or(Value::Null, |seconds| json!(format!("{}Z", moment(seconds))))
 }
 
-/// Returns a time after 1 November 2023, often at the edge of a day. Rarely, the time is extreme.
+/// Returns a time after 1 November 2023, often at the edge of a day. A few times are extreme.
 pub(super) fn random_moment(dice: &mut Dice) -> i64 {
     const FIRST: i64 = 1_698_796_800;
     let day = if dice.once_in(100) {
@@ -114,7 +114,7 @@ impl Company {
             }
             let mut expected_rows = Vec::new();
             for kind in 0..=dice.below(3) {
-                // The infractions of a URL have different types and names.
+                // A URL's infractions have different types and names.
                 let kind = (kind > 0).then_some(kind);
                 let (name, date) = (dice.unless(2, |dice| 1 + dice.below(21)), random_moment(dice));
                 insert_infraction(pool, self.number, url.id, kind, name, date).await;
@@ -187,7 +187,7 @@ fn name(place: usize) -> String {
     format!("Affiliate {}", place + 1)
 }
 
-/// Returns the next ID, mostly near the last ID, sometimes several buckets away.
+/// Returns the next ID, usually near the last ID, sometimes several buckets away.
 fn next_id(dice: &mut Dice, last: i64) -> i64 {
     last + if dice.once_in(150) { 30_000 } else { 1 + dice.below(40) as i64 }
 }

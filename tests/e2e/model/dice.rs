@@ -1,4 +1,4 @@
-//! Pseudorandom numbers that depend only on the seed, not on the version of a library.
+//! Generates pseudorandom numbers that depend only on the seed, not on a library version.
 
 /// A `SplitMix64` generator.
 pub(crate) struct Dice(u64);

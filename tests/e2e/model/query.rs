@@ -1,4 +1,4 @@
-//! Queries as paths, and their results in the model.
+//! Builds random queries as paths, and computes their results in the model.
 
 use std::cmp::Ordering;
 
@@ -13,14 +13,14 @@ use super::{
 /// Draws a value for a query.
 type Draw = fn(&mut Dice) -> Value;
 
-/// Filters on one column: the list, the column and its values. The parameter has the column's name. Values of ID columns include one unknown ID.
+/// Filters on one column: the list, the column and its values. The parameter is named after the column. ID columns also draw an unknown ID.
 pub(super) const FILTERS: &[(&str, &str, Draw)] = &[
     ("/urls", "incident_status_id", |dice| json!(1 + dice.below(7))),
     ("/urls", "disabled", |dice| json!(dice.once_in(2))),
     ("/cases", "case_status_id", |dice| json!(1 + dice.below(10))),
 ];
 
-/// A query of one company over one layer.
+/// One company's query over one layer.
 pub(super) struct Query {
     pub(super) company: usize,
     pub(super) layer: Layer,
@@ -53,7 +53,7 @@ impl Query {
         let records = &world.companies[company];
         let sorts: &[Sort] =
             if of_urls { &[Sort::Id, Sort::Date, Sort::Review, Sort::Seen] } else { &[Sort::Id, Sort::Date] };
-        // Rarely, the ID belongs to another company.
+        // Occasionally, the ID belongs to a different company.
         let affiliates = &world.companies[if dice.once_in(10) { 0 } else { company }].affiliates;
         let mut query = Self {
             company,
@@ -182,7 +182,7 @@ fn random_filters(dice: &mut Dice, path: &str) -> Vec<(&'static str, Value)> {
     filters
 }
 
-/// Returns the day of a record, the day before or after it, or any day.
+/// Returns a record's day, the day before or after it, or any day.
 fn random_day(dice: &mut Dice, company: &Company, of_urls: bool) -> i64 {
     let moment = if of_urls && !company.urls.is_empty() {
         dice.pick(&company.urls).discovery

@@ -1,7 +1,7 @@
 //! Writes random records to the database.
 //!
-//! The module inserts some records with other values and then updates them. It also inserts and deletes extra records. Counts that only grow
-//! would be wrong.
+//! The module inserts some records with different values and then updates them. It also inserts and deletes extra records, so counts that
+//! only grow would be wrong.
 
 use serde_json::{Value, json};
 use sqlx::PgPool;
@@ -24,7 +24,7 @@ pub(super) async fn write(dice: &mut Dice, pool: &PgPool, table: &str, company: 
                 }
             }
         }
-        // The extra rows have IDs after or far before those of the lasting rows.
+        // The extra rows' IDs are after or far before the lasting rows' IDs.
         let mut gone: Vec<Value> = chunk.iter().step_by(7).copied().cloned().collect();
         for row in &mut gone {
             let id = row["id"].as_i64().unwrap();

@@ -1,4 +1,4 @@
-//! A version's responses: lists, single records, changes, audits and past records.
+//! Records a version's responses: lists, single records, changes, audits and past records.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ const LISTS: [&str; 18] = [
 ];
 
 impl Answers {
-    /// Requests everything, and some single records also at each instant.
+    /// Requests every list and record, and some records also as of each instant.
     pub(super) async fn record(service: &TestService, instants: &[String]) -> Self {
         let mut answers = BTreeMap::new();
         for company in COMPANIES {

@@ -1,4 +1,4 @@
-//! The dumps in `released/`, and the responses of their versions.
+//! Loads and stores the dumps in `released/`, and their versions' responses.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use test_support::{TestDatabase, fresh_database, output};
 
 use super::answers::Answers;
 
-/// Maximum size of a file, in bytes.
+/// Maximum file size, in bytes.
 const SIZE: u64 = 400_000;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/upgrade/released");
@@ -29,7 +29,7 @@ pub(super) fn versions() -> Vec<String> {
     versions
 }
 
-/// Returns the stored responses of a version.
+/// Returns a version's stored responses.
 pub(super) fn answers(version: &str) -> Answers {
     Answers(serde_json::from_slice(&fs::read(file(version, "json")).unwrap()).unwrap())
 }
@@ -40,14 +40,14 @@ pub(super) async fn load(version: &str) -> TestDatabase {
     let dump = fs::read_to_string(file(version, "sql")).unwrap();
     // Lines that begin with a backslash are for `psql`, not for the server.
     let statements: Vec<&str> = dump.lines().filter(|line| !line.starts_with('\\')).collect();
-    // Otherwise the service would notice a restore.
+    // Without this statement, the service would notice a restore.
     let same = "do $$ begin
         if to_regclass('public.database_identity') is not null then
             update public.database_identity set identity = public.current_identity();
         end if;
     end $$";
     for statements in ["drop schema public cascade; create schema public", &statements.join("\n"), same] {
-        // Each part gets its own connection, because a dump changes settings of its connection.
+        // Each part uses its own connection, because a dump changes its connection's settings.
         let mut owner = database.options.clone().connect().await.unwrap();
         sqlx::raw_sql(AssertSqlSafe(statements.to_owned())).execute(&mut owner).await.unwrap();
         owner.close().await.unwrap();
@@ -68,6 +68,6 @@ pub(super) async fn write(version: &str, database: &TestDatabase, answers: &Answ
     fs::write(file(version, "json"), serde_json::to_vec(&answers.0).unwrap()).unwrap();
     for kind in ["sql", "json"] {
         let file = file(version, kind);
-        assert!(fs::metadata(&file).unwrap().len() < SIZE, "{} is too large", file.display());
+        assert!(fs::metadata(&file).unwrap().len() < SIZE, "{} exceeds {SIZE} bytes", file.display());
     }
 }

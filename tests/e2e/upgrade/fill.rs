@@ -1,4 +1,4 @@
-//! Creates and changes records of every kind.
+//! Creates and changes every kind of record.
 
 use compliance_api::{
     catalogue::Vocabulary,
@@ -48,7 +48,7 @@ pub(super) async fn fill(service: &TestService) -> Vec<String> {
     instants
 }
 
-/// Returns the next second after it has ended. No later change is within it.
+/// Waits until the next second has passed, and returns that second. No later change falls within it.
 async fn next_second(pool: &PgPool) -> String {
     let second =
         "select to_char((clock_timestamp() + interval '1 s') at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";
@@ -68,7 +68,7 @@ async fn by_hand(pool: &PgPool) {
     sqlx::raw_sql(statements).execute(pool).await.unwrap();
 }
 
-/// Calls every write operation. All names contain `name`, so the records of two calls differ.
+/// Calls every write operation. All names contain `name`, so two calls write different records.
 pub(super) async fn write_kinds(grpc: &mut GrpcClients, name: &str) {
     affiliates(grpc, name).await;
     urls(grpc, name).await;

@@ -12,7 +12,7 @@ use test_support::{Options, TestService, fresh_database};
 
 use self::answers::Answers;
 
-/// The companies of a dump. The second company has fewer records.
+/// The companies in a dump. The second company has fewer records.
 const COMPANIES: [i64; 2] = [101, 102];
 
 /// Checks the dumps in `released/`. With `COMPLIANCE_RELEASE=0.2.0`, first adds a dump of that version.
@@ -55,9 +55,9 @@ async fn upgrade(version: &str) {
     is_whole(&pool).await;
 }
 
-/// Additional columns once broke all reads of changes. The test also drops one of the columns.
+/// Extra columns once broke all change reads. The test also drops one of the columns.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn databases_with_operator_columns_are_upgraded() {
+async fn databases_with_extra_columns_can_be_upgraded() {
     let database = dump::load("0.1.0").await;
     let pool = database::connect(database.options.clone(), 1).await.unwrap();
     for change in
@@ -96,7 +96,7 @@ async fn databases_with_operator_columns_are_upgraded() {
     is_whole(&pool).await;
 }
 
-/// Checks the chain of changes and the list counts.
+/// Checks the record of changes and the list counts.
 async fn is_whole(pool: &PgPool) {
     let mut connection = pool.acquire().await.unwrap();
     for company in COMPANIES {
@@ -134,7 +134,7 @@ fn contains(value: &Value, other: &Value) -> bool {
     match (value, other) {
         (Value::Object(value), Value::Object(other)) => other.iter().all(|(name, other)| {
             value.get(name).is_some_and(|value| match name.as_str() {
-                // A newer version can give a record its first etag.
+                // A newer version can add an etag to a record.
                 "etag" => other.is_null() || version_of(value) == version_of(other),
                 _ => contains(value, other),
             })
@@ -146,7 +146,7 @@ fn contains(value: &Value, other: &Value) -> bool {
     }
 }
 
-/// Returns the version of a record in its etag. After the dot comes the affiliate's version or, in earlier releases, a digest.
+/// Returns the record version from an etag. The part after the dot is the affiliate's version or, in earlier releases, a digest.
 fn version_of(etag: &Value) -> Option<&str> {
     etag.as_str()?.trim_end_matches('"').split('.').next()
 }

@@ -1,4 +1,4 @@
-//! The command line.
+//! Defines the command line.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::{
     work::{self, Work},
 };
 
-/// Settings of the comparison.
+/// Comparison settings.
 #[derive(Args, Debug)]
 pub(crate) struct CompareArgs {
     /// Number of rounds. The report shows their medians.
@@ -27,7 +27,7 @@ pub(crate) struct CompareArgs {
     /// Number of cases. Half of them belong to the measured company.
     #[arg(long, default_value_t = 500_000, value_name = "N", value_parser = clap::value_parser!(u64).range(2_000..))]
     cases: u64,
-    /// Seed of the demo records.
+    /// Seed for the demo records.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(0..1 << 20))]
     seed: u64,
     /// Measure only work with one of these texts in its name.
@@ -39,7 +39,7 @@ pub(crate) struct CompareArgs {
     /// Folder to keep the databases in for later runs [default: a temporary folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// Folder for peers from package indexes.
+    /// Folder for peers that are installed from package registries.
     #[arg(long, value_name = "DIR")]
     pub(crate) peers_dir: Option<PathBuf>,
     /// Folder for the report [default: docs/, or target/bench/ for a quick or partial run].

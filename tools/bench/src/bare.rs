@@ -1,4 +1,4 @@
-//! Single inserts with prepared statements: the minimum cost of a write.
+//! Measures single inserts with prepared statements: the minimum cost of a write.
 
 use std::fmt::Write as _;
 
@@ -70,7 +70,7 @@ impl Worker for BareWorker {
     async fn once(&mut self) -> anyhow::Result<()> {
         let done = match self.plan.step(&self.universe) {
             LoadRequest::AddUrls(urls) => {
-                let url = urls.into_iter().next().context("the request has no URL")?;
+                let url = urls.into_iter().next().context("the request contains no URL")?;
                 let hash = Sha256::digest(&url).to_vec();
                 let insert = sqlx::query(INSERT_URL).bind(self.universe.company).bind(url).bind(hash);
                 insert.execute(&mut self.connection).await?
@@ -103,7 +103,7 @@ fn given(affiliate: &AffiliateInput) -> impl Iterator<Item = &'static RecordFiel
     AffiliateInput::FIELDS.iter().filter(|field| field.is_given(affiliate))
 }
 
-/// Returns the text of a value, as the column stores it.
+/// Returns a value's text, as the column stores it.
 fn value(field: &RecordField<AffiliateInput>, affiliate: &AffiliateInput) -> Option<String> {
     let text = field.text(affiliate)?;
     let code = country::numeric(text).filter(|_| field.column.form == StoredAs::CountryCode);

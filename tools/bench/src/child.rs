@@ -17,14 +17,14 @@ use tokio::net::TcpStream;
 
 /// Maximum duration of a command.
 const COMMAND_TIME: Duration = Duration::from_hours(1);
-/// The folder of PostgreSQL's programs, the only setting that commands inherit.
+/// Variable for the PostgreSQL program folder, the only setting that commands inherit.
 const POSTGRES_BIN: &str = "COMPLIANCE_POSTGRES_BIN";
 /// Maximum time until a program accepts connections.
 const START_TIME: Duration = Duration::from_mins(1);
 /// Maximum duration of a graceful stop. A service with its own database writes a checkpoint first.
 const END_TIME: Duration = Duration::from_secs(30);
 
-/// A build of the service: its program `compliance`.
+/// A build of the service, identified by its `compliance` program.
 #[derive(Clone, Debug)]
 pub(crate) struct Build(PathBuf);
 
@@ -32,7 +32,7 @@ impl Build {
     /// Returns the build next to this program. Under cargo, first updates it, with this program's profile.
     pub(crate) async fn own() -> anyhow::Result<Self> {
         let own = std::env::current_exe().context("cannot find this program's path")?;
-        let folder = own.parent().context("this program's path has no folder")?;
+        let folder = own.parent().context("this program's path has no parent folder")?;
         if let (Some(cargo), Some(target), Some(name)) =
             (std::env::var_os("CARGO"), folder.parent(), folder.file_name().and_then(|name| name.to_str()))
         {
@@ -53,7 +53,7 @@ impl Build {
         Ok(Self(path.to_owned()))
     }
 
-    /// Returns a command of the program, without settings from the environment.
+    /// Returns a command for the program, without settings from the environment.
     pub(crate) fn command(&self, name: &str) -> Command {
         let mut command = Command::new(&self.0);
         for (variable, _) in std::env::vars_os() {
@@ -72,7 +72,7 @@ impl Build {
         command.args(arguments);
         let output = tokio::process::Command::from(command).kill_on_drop(true).output();
         let output = tokio::time::timeout(COMMAND_TIME, output).await;
-        let output = output.with_context(|| format!("compliance {name} did not finish in time"))?;
+        let output = output.with_context(|| format!("compliance {name} timed out"))?;
         let output = output.with_context(|| format!("cannot run compliance {name}"))?;
         let errors = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "compliance {name} failed: {}", errors.trim());
@@ -80,7 +80,7 @@ impl Build {
     }
 }
 
-/// A temporary folder. Dropping it removes the folder.
+/// A temporary folder, removed when dropped.
 #[derive(Debug)]
 pub(crate) struct TemporaryFolder(pub(crate) PathBuf);
 

@@ -60,7 +60,7 @@ async fn measure(args: &CompareArgs, folder: &Path, builds: &[(&Build, &Database
     for work in args.work() {
         for round in 0..rounds {
             eprintln!("{}, round {} of {rounds}", work.name, round + 1);
-            // Each round starts with another build.
+            // Each round starts with a different build.
             for turn in 0..stages.len() {
                 let index = (turn + round as usize) % stages.len();
                 work.round(&stages[index], round, seconds, &mut results[index]).await?;

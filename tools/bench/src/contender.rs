@@ -1,4 +1,4 @@
-//! The contenders and their protocols.
+//! Defines the contenders and their protocols.
 
 use anyhow::{Context as _, bail, ensure};
 use http::{HeaderValue, header::ACCEPT};
@@ -16,7 +16,7 @@ use crate::{caller::Caller, peers::postgrest, service::token};
 /// A contender.
 #[derive(Clone, Debug)]
 pub(crate) struct Contender {
-    /// The letter in tables.
+    /// Letter of the contender in tables.
     pub(crate) key: char,
     pub(crate) name: &'static str,
     pub(crate) way: Way,
@@ -24,7 +24,7 @@ pub(crate) struct Contender {
     pub(crate) processes: Vec<i32>,
 }
 
-/// The protocol of a contender.
+/// A contender's protocol.
 #[derive(Clone, Debug)]
 pub(crate) enum Way {
     /// The documented paths and envelope.
@@ -46,7 +46,7 @@ pub(crate) enum Way {
 }
 
 impl Contender {
-    /// Returns a company's token, if the contender gets tokens.
+    /// Returns a company's token, if the contender receives tokens.
     pub(crate) fn token(&self, company: i64) -> anyhow::Result<Option<String>> {
         match self.way {
             Way::Rest { has_token: false, .. } | Way::Tables { .. } | Way::Pgbench | Way::Bare => Ok(None),
@@ -121,7 +121,9 @@ impl Worker for PeerWorker {
         let data = contender.ask(caller, universe.company, &read).await?;
         match (&read, data.as_array()) {
             (LoadRequest::GetAffiliate(id), _) => ensure!(data["id"] == *id, "the affiliate is not {id}"),
-            (_, Some(rows)) => ensure!(rows.len() as u64 == universe.urls.min(100), "the page has {} rows", rows.len()),
+            (_, Some(rows)) => {
+                ensure!(rows.len() as u64 == universe.urls.min(100), "the page contains {} rows", rows.len())
+            }
             _ => bail!("the response is not a page"),
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The CPU time of processes, from the kernel.
+//! Reads CPU time of processes from the kernel.
 
 use procfs::process::{Stat, all_processes};
 

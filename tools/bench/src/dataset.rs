@@ -1,13 +1,13 @@
-//! The numbers of generated records by company.
+//! Defines the number of generated records per company.
 
 use load_test::workload::Universe;
 use serde::Serialize;
 
 use crate::service::{Database, Records};
 
-/// The measured company, which has half of all records.
+/// The measured company, which owns half of all records.
 pub(crate) const MANY: i64 = 1;
-/// The company with the other half, which the load never reads.
+/// The company that owns the other half, which the load never reads.
 const OTHER: i64 = 2;
 /// Number of companies that share a load, each with its own token.
 pub(crate) const CROWD: u32 = 64;
@@ -20,7 +20,7 @@ const AFFILIATES: u64 = 1_000;
 /// The first of the companies that receive writes. They have no records before and after a measurement.
 const FIRST_WRITER: i64 = 2001;
 
-/// The numbers of records.
+/// Record counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Dataset {
     /// Affiliates of the first two companies.
@@ -33,7 +33,7 @@ pub(crate) struct Dataset {
 }
 
 impl Dataset {
-    /// Returns the numbers of records of each company.
+    /// Returns each company's record counts.
     pub(crate) fn records(&self) -> Vec<Records> {
         let half = |all: u64| (all / 2, all - all / 2);
         let ((affiliates, a), (urls, u), (cases, c)) = (half(self.affiliates), half(self.urls), half(self.cases));
@@ -65,7 +65,7 @@ pub(crate) async fn clear_writers(database: &Database) -> anyhow::Result<()> {
     database.tidy().await
 }
 
-/// Returns the records of a company that the memory contender serves.
+/// Returns the part of a company's records that the memory contender serves.
 pub(crate) fn in_memory(universe: &Universe) -> Universe {
     let affiliates = universe.affiliates.iter().copied().take(IN_MEMORY as usize).collect();
     Universe { affiliates, ..universe.clone() }
@@ -76,7 +76,7 @@ mod tests {
     use super::{CROWD, Dataset, MANY};
 
     #[test]
-    fn measured_company_has_half_of_the_records() {
+    fn measured_company_owns_half_of_the_records() {
         let records = Dataset { affiliates: 11, urls: 20, cases: 0, seed: 1 }.records();
         assert_eq!(records.len(), 2 + CROWD as usize);
         assert_eq!((records[0].company, records[0].affiliates, records[1].affiliates), (MANY, 5, 6));

@@ -1,4 +1,4 @@
-//! The goals, and whether they are met.
+//! Defines the goals, and checks whether they are met.
 
 use crate::{
     dataset::CROWD,

@@ -1,4 +1,4 @@
-//! One contender under load.
+//! Measures one contender under load.
 
 use load_test::{client::Layer, load::Load};
 

@@ -1,4 +1,4 @@
-//! The result of one contender under load.
+//! Measures rate, latency and CPU time.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Peers of our service, which serve the same record as the same JSON.
+//! Runs peers of our service, which serve the same record as the same JSON.
 //!
 //! Peers do not check tokens, limit rates or validate anything, but the measurements of our service include all of its work.
 
@@ -33,7 +33,7 @@ pub(crate) struct PeerArgs {
     /// URL of the database to read from.
     #[arg(long)]
     database_url: String,
-    /// Company to serve, because peers have no tokens.
+    /// Company to serve, because peers check no tokens.
     #[arg(long)]
     company: i64,
 }

@@ -1,4 +1,4 @@
-//! `pgbench` with the same point select: the limit of the database.
+//! Runs `pgbench` with the same point select, to measure the database's limit.
 
 use std::{path::Path, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
     service::{DATABASE_NAME, Database},
 };
 
-/// Time after its duration when `pgbench` counts as stuck.
+/// Extra time beyond its duration before `pgbench` counts as stuck.
 const EXTRA_TIME: Duration = Duration::from_secs(20);
 
 /// Returns the path of `pgbench`.
@@ -49,12 +49,12 @@ pub(crate) async fn measure(
     command.args(["--time", &seconds.to_string(), "--host"]).arg(database.socket_dir());
     command.arg("--file").arg(&script).arg(DATABASE_NAME).kill_on_drop(true);
     let output = tokio::time::timeout(Duration::from_secs_f64(seconds) + EXTRA_TIME, command.output());
-    let output = output.await.context("pgbench did not finish in time")?.context("cannot run pgbench")?;
+    let output = output.await.context("pgbench timed out")?.context("cannot run pgbench")?;
     let after = cpu_seconds(&[database.pid()?]);
     let text = String::from_utf8_lossy(&output.stdout);
     ensure!(output.status.success(), "pgbench failed: {}", String::from_utf8_lossy(&output.stderr));
     let (requests, rate, latency) =
-        parse(&text).with_context(|| format!("cannot parse the output of pgbench: {text}"))?;
+        parse(&text).with_context(|| format!("cannot parse the pgbench output: {text}"))?;
     Ok(Sample {
         rate,
         // pgbench reports only the mean.

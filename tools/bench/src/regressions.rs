@@ -11,7 +11,7 @@ use crate::{
 /// A row above this ratio counts as worse.
 const WORSE: f64 = 1.05;
 
-/// Returns a table of all rows that both builds have.
+/// Returns a table of all rows that both builds share.
 pub(crate) fn table(after: &Results, before: &Results) -> Result<String, std::fmt::Error> {
     let mut table = String::from("| row | before | after | times worse | worse |\n|---|---|---|---|---|\n");
     for new in &after.loads {

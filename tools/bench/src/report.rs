@@ -1,4 +1,4 @@
-//! The report: tables for readers, and all numbers as JSON for programs.
+//! Writes the report: tables for readers, and all numbers as JSON for programs.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -11,10 +11,10 @@ use crate::{
     statistics::{Summary, figure, median},
 };
 
-/// The description of the method.
+/// Description of the method.
 const METHOD: &str = include_str!("method.md");
 
-/// Writes `performance.md` to a folder, and the numbers to `target/bench`. `before` has the results of an earlier build.
+/// Writes `performance.md` to a folder, and the numbers to `target/bench`. `before` contains an earlier build's results.
 pub(crate) fn write(results: &Results, before: Option<&Results>, out: &Path) -> anyhow::Result<()> {
     let numbers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/bench");
     for folder in [out, &numbers] {

@@ -1,10 +1,10 @@
-//! The results of a comparison, with the values of every round.
+//! Stores a comparison's results, with the values from every round.
 
 use serde::Serialize;
 
 use crate::{contender::Contender, dataset::Dataset, measure::Sample, statistics::Summary};
 
-/// All results of one build.
+/// One build's results.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Results {
     pub(crate) machine: Machine,
@@ -41,7 +41,7 @@ impl Results {
     }
 }
 
-/// The machine of the measurement.
+/// The machine that ran the measurement.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Machine {
     pub(crate) cores: usize,
@@ -81,7 +81,7 @@ impl Series {
         (self.work.as_str(), self.key, self.companies, self.connections) == (work, key, companies, connections)
     }
 
-    /// Returns one figure of each round.
+    /// Returns one figure from each round.
     pub(crate) fn each(&self, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
         self.samples.iter().map(figure).collect()
     }

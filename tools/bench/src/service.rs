@@ -1,4 +1,4 @@
-//! The service as child processes, with a database of generated data.
+//! Runs the service as child processes, with a database of generated data.
 
 mod database;
 mod processes;

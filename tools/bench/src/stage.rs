@@ -1,4 +1,4 @@
-//! The running contenders.
+//! Starts the contenders, and checks that they return the same records.
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 
@@ -23,7 +23,7 @@ pub(crate) const LIMIT: char = 'k';
 
 /// Number of records to compare before the measurements.
 const COMPARED: usize = 20;
-/// Timeout of this comparison, per contender.
+/// Timeout for this comparison, per contender.
 const RESPONSE_TIME: Duration = Duration::from_secs(20);
 
 /// The contenders for one database.
@@ -42,7 +42,7 @@ pub(crate) struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// Starts our own contenders and, with a folder, the peers.
+    /// Starts our own contenders and, if there is a folder, the peers.
     pub(crate) async fn set(
         database: &'a Database,
         build: &Build,
@@ -65,7 +65,7 @@ impl<'a> Stage<'a> {
                         running.push(process);
                     }
                     Err(error) => {
-                        eprintln!("without ({key}) {name}: {error:#}");
+                        eprintln!("skipping ({key}) {name}: {error:#}");
                         skipped.push((format!("({key}) {name}"), format!("{error:#}")));
                     }
                 }
@@ -111,18 +111,18 @@ impl<'a> Stage<'a> {
         for contender in std::mem::take(&mut self.contenders) {
             let (key, name) = (contender.key, contender.name);
             let records = tokio::time::timeout(RESPONSE_TIME, records(&contender, company, &reads)).await;
-            match (records.context("no response in 20 s").flatten(), &expected) {
+            match (records.context("no response within 20 s").flatten(), &expected) {
                 (Ok(None), _) => {}
                 (Ok(Some(records)), Some(expected)) => {
                     for (record, expected) in records.iter().zip(expected) {
                         let same = record == expected;
-                        ensure!(same, "({key}) {name} has {record} instead of {expected}");
+                        ensure!(same, "({key}) {name} returned {record} instead of {expected}");
                     }
                 }
                 (Ok(Some(records)), None) => expected = Some(records),
                 (Err(error), None) => return Err(error.context(format!("({key}) {name} does not respond"))),
                 (Err(error), Some(_)) => {
-                    eprintln!("without ({key}) {name}: {error:#}");
+                    eprintln!("skipping ({key}) {name}: {error:#}");
                     self.skipped.push((format!("({key}) {name}"), format!("{error:#}")));
                     continue;
                 }
@@ -148,7 +148,7 @@ async fn records(
     Ok(Some(records))
 }
 
-/// Returns the contenders of the service.
+/// Returns the service's contenders.
 fn ours(one: &OneProcess, two: &TwoProcesses) -> Vec<Contender> {
     let rest = |address| Way::Rest { target: Target::local(address), has_token: true };
     let (all, tiers) = (vec![one.process.pid], vec![two.gateway.pid, two.core.pid]);

@@ -1,4 +1,4 @@
-//! Medians, spreads, and ratios within rounds.
+//! Computes medians, spreads, and ratios within rounds.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ pub(crate) struct Summary {
     pub(crate) max: f64,
 }
 
-/// Returns the median, or NaN without values.
+/// Returns the median, or NaN if there are no values.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -23,7 +23,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 }
 
 impl Summary {
-    /// Returns the summary of rounds, or `None` without rounds.
+    /// Returns the summary of rounds, or `None` if there are no rounds.
     pub(crate) fn of(values: &[f64]) -> Option<Self> {
         let min = values.iter().copied().min_by(f64::total_cmp)?;
         let max = values.iter().copied().max_by(f64::total_cmp)?;
@@ -56,21 +56,21 @@ mod tests {
     use super::{Summary, figure, median, ratios};
 
     #[test]
-    fn figures_have_few_significant_digits() {
+    fn figures_show_few_significant_digits() {
         for (value, text) in [(1_234_567.8, "1,234,568"), (999.6, "1,000"), (12.34, "12.3"), (0.567, "0.57")] {
             assert_eq!(figure(value), text);
         }
     }
 
     #[test]
-    fn median_ignores_the_order_of_values() {
+    fn median_ignores_value_order() {
         assert!((median(&[3.0, 1.0, 2.0]) - 2.0).abs() < f64::EPSILON);
         assert!((median(&[4.0, 1.0, 3.0, 2.0]) - 2.5).abs() < f64::EPSILON);
         assert!(median(&[]).is_nan());
     }
 
     #[test]
-    fn summary_has_median_minimum_and_maximum() {
+    fn summary_contains_median_minimum_and_maximum() {
         let expected = Summary { median: 2.0, min: 1.0, max: 9.0 };
         assert_eq!(Summary::of(&[2.0, 9.0, 1.0]), Some(expected));
         assert_eq!(Summary::of(&[]), None);

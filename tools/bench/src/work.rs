@@ -1,4 +1,4 @@
-//! The measured work, and its contenders.
+//! Defines the measured work and its contenders.
 
 use anyhow::Context as _;
 use load_test::{
@@ -21,7 +21,7 @@ pub(crate) struct Work {
     pub(crate) scenario: Scenario,
     /// Number of items per request.
     batch: u64,
-    /// The numbers of connections to measure.
+    /// Connection counts to measure.
     connections: &'static [u32],
     /// The contenders for one company, and for many companies.
     contenders: [&'static str; 2],
@@ -57,7 +57,7 @@ impl Work {
         Self { name, scenario, batch: 1, connections, contenders }
     }
 
-    /// Measures one round. Each round starts with another contender.
+    /// Measures one round. Each round starts with a different contender.
     pub(crate) async fn round(
         &self,
         stage: &Stage<'_>,

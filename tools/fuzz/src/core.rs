@@ -1,4 +1,4 @@
-//! A core that only checks requests and records their violations.
+//! Implements a core that only checks requests and records their violations.
 
 use std::sync::{Arc, Mutex};
 

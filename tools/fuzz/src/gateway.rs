@@ -1,4 +1,4 @@
-//! JSON and query strings, through the gateway's router.
+//! Sends JSON and query strings through the gateway's router.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -69,10 +69,10 @@ fn call(method: &str, path: &str, body: Vec<u8>) -> Option<Outcome> {
 
 /// Returns the violations in a 422 response, sorted.
 fn shown(json: &Value) -> Violations {
-    let errors = json["errors"].as_object().expect("the 422 response has no errors");
+    let errors = json["errors"].as_object().expect("the 422 response contains no errors");
     let each = errors.iter().flat_map(|(path, messages)| {
         let messages = messages.as_array().expect("the messages are not a list");
-        assert!(!messages.is_empty(), "{path} has no message");
+        assert!(!messages.is_empty(), "{path} contains no message");
         messages.iter().map(move |message| (path.clone(), message.as_str().unwrap().to_owned()))
     });
     let mut violations: Violations = each.collect();

@@ -1,4 +1,4 @@
-//! The fuzz targets. A target panics if a property does not hold.
+//! Defines the fuzz targets. A target panics if a property does not hold.
 //!
 //! `tools/fuzz/run` runs the targets with libFuzzer, which limits time and memory. The test `replay` runs them without libFuzzer.
 
@@ -13,7 +13,7 @@ pub use messages::protobuf;
 pub use tables::{csv, xlsx};
 pub use tokens::token;
 
-/// The name of a target, and its function.
+/// A target's name and function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.

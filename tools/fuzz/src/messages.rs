@@ -1,11 +1,11 @@
-//! Encoded request messages.
+//! Checks encoded request messages.
 
 use compliance_api::{rules, v1, wire};
 use prost::Message;
 
 /// Measures, decodes and checks a message.
 ///
-/// `measure` and the decoder accept the same messages, except messages that need too much memory or have too many elements.
+/// `measure` and the decoder accept the same messages, except messages that need too much memory or contain too many elements.
 fn request<M: Message + Default + rules::Check>(operation: &str, bytes: &[u8]) {
     const LIMIT: usize = 64 << 20;
     let operation = wire::Operation::at(&format!("/compliance.v1.{operation}")).expect("unknown operation");

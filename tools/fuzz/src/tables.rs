@@ -1,4 +1,4 @@
-//! Affiliate files: CSV, workbooks, and sheets of workbooks.
+//! Reads affiliate files: CSV, workbooks, and workbook sheets.
 
 use std::{
     io::{Cursor, Write as _},
@@ -14,7 +14,7 @@ use compliance_api::{
 use spreadsheets::{AffiliateRow, Empty, Options, Table};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-/// The parts of a workbook other than its sheet.
+/// A workbook's parts, except its sheet.
 const PARTS: [(&str, &str); 4] = [
     (
         "_rels/.rels",

@@ -1,4 +1,4 @@
-//! Tokens: arbitrary text, and arbitrary headers and claims with a valid signature.
+//! Verifies tokens: arbitrary text, and arbitrary headers and claims with a valid signature.
 
 use std::cell::OnceCell;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 const SECRET: [u8; 32] = [1; 32];
 const NOW: i64 = 1_800_000_000;
 
-/// The checked members of the header. A `Value` cannot represent all numbers in other members.
+/// The header's checked members. A `Value` cannot represent all numbers in other members.
 #[derive(Debug, Deserialize)]
 struct Header {
     alg: String,

@@ -23,14 +23,14 @@ pub fn is_sampled(number: u64) -> bool {
     number.is_multiple_of(EVERY)
 }
 
-/// The content of a response from either layer.
+/// Content of a response from either layer.
 #[derive(Debug, Default)]
 pub(crate) struct Content {
     /// IDs of the records.
     pub(crate) ids: Vec<i64>,
     /// Company of the first affiliate.
     pub(crate) company: i64,
-    /// Pagination metadata of a page.
+    /// A page's pagination metadata.
     pub(crate) meta: PageMeta,
     /// Number of saved items.
     saved: u64,
@@ -58,7 +58,7 @@ pub fn rest(request: &LoadRequest, universe: &Universe, status: u16, body: &[u8]
 ///
 /// Writes are always checked in full, because only the message says whether the items were saved.
 pub(crate) fn grpc(request: &LoadRequest, universe: &Universe, messages: &[Bytes], whole: bool) -> anyhow::Result<()> {
-    ensure!(!messages.is_empty(), "the response has no message");
+    ensure!(!messages.is_empty(), "the response contains no message");
     if whole || request.is_write() {
         let checked = read_grpc(request, messages).and_then(|content| content.check(request, universe));
         checked.context("wrong response")?;
@@ -86,7 +86,7 @@ pub(crate) fn read_rest(request: &LoadRequest, body: &[u8]) -> anyhow::Result<Co
     let number = |name: &str| answer["meta"][name].as_i64().unwrap_or_default();
     let results = answer.as_array().map_or(std::slice::from_ref(&answer), Vec::as_slice);
     Ok(Content {
-        ids: ids.context("a record has no ID")?,
+        ids: ids.context("a record contains no ID")?,
         company: records.first().and_then(|record| record["client_id"].as_i64()).unwrap_or_default(),
         meta: PageMeta {
             total: number("total"),
@@ -108,12 +108,12 @@ pub(crate) fn read_grpc(request: &LoadRequest, messages: &[Bytes]) -> anyhow::Re
             LoadRequest::ListUrls { .. } => {
                 let page = ListComplianceUrlsResponse::decode(message)?;
                 content.ids.extend(page.urls.iter().map(|url| url.id));
-                content.meta = page.meta.context("the page has no meta")?;
+                content.meta = page.meta.context("the page contains no meta")?;
             }
             LoadRequest::ListCases { .. } => {
                 let page = ListComplianceCasesResponse::decode(message)?;
                 content.ids.extend(page.cases.iter().map(|case| case.case_id));
-                content.meta = page.meta.context("the page has no meta")?;
+                content.meta = page.meta.context("the page contains no meta")?;
             }
             LoadRequest::Create(_) => {
                 content.saved += u64::from(CreateAffiliateResponse::decode(message)?.affiliate_id > 0);
@@ -151,12 +151,12 @@ impl Content {
     fn check(&self, request: &LoadRequest, universe: &Universe) -> anyhow::Result<()> {
         match request {
             LoadRequest::GetAffiliate(id) => {
-                ensure!(self.ids == [*id], "the response has another affiliate than {id}");
-                ensure!(self.company == universe.company, "the affiliate belongs to another company");
+                ensure!(self.ids == [*id], "the response contains an affiliate other than {id}");
+                ensure!(self.company == universe.company, "the affiliate belongs to a different company");
             }
             LoadRequest::ListAffiliates => {
                 let (count, least) = (self.ids.len(), universe.affiliates.len());
-                ensure!(count >= least, "the list has {count} affiliates, but there are at least {least}");
+                ensure!(count >= least, "the list contains {count} affiliates, but at least {least} exist");
                 ensure!(self.ids.is_sorted(), "the affiliates are not sorted by ascending ID");
             }
             LoadRequest::ListUrls { page, per_page } => self.check_page(*page, *per_page, universe.urls)?,
@@ -169,17 +169,18 @@ impl Content {
     /// Checks a page in the default order. The load may add records, so the total is at least `least`.
     fn check_page(&self, page: u64, per_page: u64, least: u64) -> anyhow::Result<()> {
         let (meta, total) = (&self.meta, self.meta.total as u64);
-        ensure!(total >= least, "the total is {total}, but there are at least {least}");
-        ensure!(meta.current_page as u64 == page && meta.per_page as u64 == per_page, "the response has another page");
+        ensure!(total >= least, "the total is {total}, but at least {least} exist");
+        let requested = meta.current_page as u64 == page && meta.per_page as u64 == per_page;
+        ensure!(requested, "the response contains a different page");
         ensure!(meta.last_page as u64 == total.div_ceil(per_page).max(1), "`last_page` is wrong");
         let expected = total.saturating_sub((page - 1) * per_page).min(per_page);
-        ensure!(self.ids.len() as u64 == expected, "the page has {} records of {total}", self.ids.len());
+        ensure!(self.ids.len() as u64 == expected, "the page contains {} of {total} records", self.ids.len());
         ensure!(self.ids.is_sorted_by(|one, next| one > next), "the records are not sorted by descending ID");
         Ok(())
     }
 }
 
-/// Returns the beginning of a body, for error messages.
+/// Returns the start of a body, for error messages.
 fn shown(body: &[u8]) -> String {
     String::from_utf8_lossy(&body[..body.len().min(200)]).into_owned()
 }

@@ -1,4 +1,4 @@
-//! A client for either layer: HTTP/1.1 for REST, and HTTP/2 for gRPC.
+//! Implements a client for either layer: HTTP/1.1 for REST, and HTTP/2 for gRPC.
 
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ impl Connection {
         Ok(Self { target: target.clone(), layer, sender, driver: Arc::new(AbortOnDropHandle::new(driver)) })
     }
 
-    /// Returns another handle to an HTTP/2 connection, or `None` for HTTP/1.1.
+    /// Returns a second handle to an HTTP/2 connection, or `None` for HTTP/1.1.
     pub fn share(&self) -> Option<Self> {
         let Sender::Http2(sender) = &self.sender else { return None };
         let (target, driver) = (self.target.clone(), Arc::clone(&self.driver));
@@ -187,7 +187,7 @@ impl Connection {
 }
 
 impl Response {
-    /// Returns the messages of a gRPC response, or its error status.
+    /// Returns a gRPC response's messages, or its error status.
     fn messages(&self) -> anyhow::Result<Vec<Bytes>> {
         ensure!(self.status == StatusCode::OK, "HTTP status {}", self.status);
         let status = Status::from_header_map(&self.trailers).context("the call ended without a gRPC status")?;

@@ -1,4 +1,4 @@
-//! A load, and the workers that send its requests.
+//! Defines a load, and the workers that send its requests.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
 /// Calls in flight on one HTTP/2 connection.
 const CALLS_PER_CONNECTION: u32 = 16;
 
-/// Sends the requests of a scenario, alternating between companies.
+/// Sends a scenario's requests, alternating between companies.
 pub struct LoadWorker {
     connection: Connection,
     /// Shared, because copies for each worker would not fit in the CPU caches.
@@ -27,21 +27,21 @@ pub struct LoadWorker {
     number: u64,
 }
 
-/// A scenario for the records of some companies.
+/// A scenario for some companies' records.
 #[derive(Clone, Copy, Debug)]
 pub struct Load<'a> {
     /// The kind of requests.
     pub scenario: Scenario,
     /// Number of items per batch.
     pub batch: u64,
-    /// The records of each company.
+    /// Each company's records.
     pub companies: &'a [Universe],
     /// Number of requests in flight.
     pub connections: u32,
 }
 
 impl Load<'_> {
-    /// Connects the workers. `tokens` has a token for each company, in the order of `companies`.
+    /// Connects the workers. `tokens` contains a token for each company, in the order of `companies`.
     pub async fn workers(
         self,
         layer: Layer,

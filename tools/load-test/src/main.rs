@@ -35,7 +35,7 @@ struct Args {
     /// PEM file with the CA certificates to trust, for an `https` target [default: the system's].
     #[arg(long, value_name = "FILE", requires = "target")]
     ca: Option<PathBuf>,
-    /// Allow a target on another machine.
+    /// Allow a target on a different machine.
     #[arg(long)]
     allow_remote: bool,
     /// Tokens, one per company, separated by commas. The load is spread evenly across companies.
@@ -80,7 +80,7 @@ struct Outcome {
     requests_per_second: f64,
     /// Percentiles by name.
     latency_ms: BTreeMap<&'static str, f64>,
-    /// CPU use of the generator, as a fraction of a processor.
+    /// The generator's CPU use, as a fraction of a processor.
     generator: f64,
     errors: BTreeMap<String, u64>,
 }

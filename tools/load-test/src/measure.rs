@@ -1,4 +1,4 @@
-//! Measures the latencies of workers. The loop is lean, because it shares the machine with the service.
+//! Measures worker latencies. The loop is lean, because it shares the machine with the service.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -48,7 +48,7 @@ impl<M> Measured<M> {
         self.latencies.value_at_quantile(quantile) as f64 / 1e6
     }
 
-    /// Fails after an error, or without a response.
+    /// Fails if an error occurred, or if there was no response.
     pub fn check(&self) -> anyhow::Result<()> {
         if let Some((message, _)) = self.errors.first_key_value() {
             bail!("{} errors, such as: {message}", self.errors.values().sum::<u64>());

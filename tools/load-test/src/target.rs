@@ -1,4 +1,4 @@
-//! The target of the load: this machine, unless a flag allows other machines.
+//! Parses the load's target: this machine, unless a flag allows other machines.
 
 use std::{
     net::{SocketAddr, ToSocketAddrs as _},
@@ -25,9 +25,9 @@ pub type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
 pub struct Target {
     /// The address.
     pub address: SocketAddr,
-    /// The host and port of the URL.
+    /// The URL's host and port.
     pub authority: String,
-    /// The name in the certificate, and the trusted CA certificates. `None` without TLS.
+    /// The name in the certificate, and the trusted CA certificates, or `None` if connections do not use TLS.
     tls: Option<(String, ClientTls)>,
 }
 

@@ -1,4 +1,4 @@
-//! Requests to the service, for either layer.
+//! Generates requests to the service, for either layer.
 
 mod bodies;
 mod request;

@@ -40,7 +40,7 @@ async fn load_for(duration: &str, layer: &str, target: &str, scenario: &str, mor
     output
 }
 
-/// Starts a service with a company of 300 affiliates. Returns its URL for each layer.
+/// Starts a service with a company that owns 300 affiliates. Returns the service's URL for each layer.
 async fn service(options: Options) -> (TestService, [(&'static str, String); 2]) {
     let service = TestService::with(options).await;
     let affiliates = "insert into affiliates (company_id, client_affiliate_id, affiliate_name)

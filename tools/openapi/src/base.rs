@@ -1,10 +1,10 @@
-//! The parts of the document that belong to no route.
+//! Reads the document's parts that belong to no route.
 
 use docs_pages::Json;
 
 use crate::pattern;
 
-/// Returns these parts. `inline` has schemas and parameters without a name in the document.
+/// Returns these parts. `inline` contains schemas and parameters without a name in the document.
 pub(crate) fn base() -> Json {
     let text = include_str!("base.json").replace("VERSION", env!("CARGO_PKG_VERSION"));
     let mut base = Json::parse(&text);

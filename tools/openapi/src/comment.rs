@@ -19,7 +19,7 @@ pub(crate) struct Fact {
 impl Comment {
     /// Reads the comment above `module::function`.
     pub(crate) fn of(handler: &str) -> Self {
-        let (module, function) = handler.rsplit_once("::").expect("the handler has no module");
+        let (module, function) = handler.rsplit_once("::").expect("the handler path has no module");
         let module = module.replace("::", "/");
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../rest-gateway/src/routes/{module}.rs"));
         let source = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));

@@ -1,4 +1,4 @@
-//! Error responses, generated from the contract's error table.
+//! Generates error responses from the contract's error table.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(crate) fn header_references<'a>(headers: impl IntoIterator<Item = &'a str>) 
     }))
 }
 
-/// Returns every reason of the contract.
+/// Returns every reason in the contract.
 pub(crate) fn reasons() -> impl Iterator<Item = Reason> {
     (1..).map_while(|number| Reason::try_from(number).ok())
 }
@@ -50,7 +50,7 @@ pub(crate) fn responses(reasons: &[Reason]) -> BTreeMap<StatusCode, Vec<Reason>>
     groups
 }
 
-/// Returns the name of a response among the components.
+/// Returns a response's name among the components.
 pub(crate) fn name(status: StatusCode, reasons: &[Reason]) -> String {
     match status {
         StatusCode::UNAUTHORIZED => "Unauthorized".to_owned(),
@@ -167,7 +167,7 @@ fn violations() -> Violations {
     violations
 }
 
-/// Returns the result code of a reason, as text.
+/// Returns a reason's result code, as text.
 fn code(reason: Reason) -> String {
     i32::from(meaning(reason).result).to_string()
 }

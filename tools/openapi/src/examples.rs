@@ -1,10 +1,10 @@
-//! The examples in `examples.json`.
+//! Reads the examples from `examples.json`.
 
 use docs_pages::Json;
 
 use crate::{record::column, schema};
 
-/// Returns the examples of an operation's `body`, or of its response with a status.
+/// Returns the examples for an operation's `body`, or for its response with a status.
 ///
 /// The operation's examples take precedence over the schema's. The record with this name replaces `@Message`.
 pub(crate) fn of(operation: &str, of: &str, schema: &str) -> Option<Json> {
@@ -19,7 +19,7 @@ pub(crate) fn of(operation: &str, of: &str, schema: &str) -> Option<Json> {
     Some(Json::parse(&text.replace("VERSION", env!("CARGO_PKG_VERSION"))))
 }
 
-/// Returns the value of a column in a record's example.
+/// Returns a column's value in a record example.
 pub(crate) fn of_column(name: &str) -> Option<Json> {
     let mut all = all();
     let mut values = all.at("records").entries().iter().flat_map(|(message, record)| {

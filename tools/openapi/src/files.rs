@@ -1,8 +1,8 @@
-//! Additional properties of responses to files.
+//! Adds properties to the schemas of responses to files.
 
 use docs_pages::{Json, object};
 
-/// Results of items that can come from the rows of a file.
+/// Results of items that can come from a file's rows.
 const RESULTS: [&str; 7] = [
     "AffiliateCreated",
     "AffiliateValid",

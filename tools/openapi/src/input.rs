@@ -1,4 +1,4 @@
-//! Schemas of request bodies.
+//! Generates schemas for request bodies.
 
 use compliance_api::{
     description::{Field, Kind, Message},
@@ -68,14 +68,14 @@ pub(crate) fn all() -> Vec<(String, Json)> {
     all
 }
 
-/// Returns properties with the schemas and comments of fields.
+/// Returns properties with the fields' schemas and comments.
 fn properties<'f>(fields: impl IntoIterator<Item = &'f Field>, schema: impl Fn(&Field) -> Json) -> Json {
     Json::object(fields.into_iter().map(|field| (field.name, schema(field).with("description", field.doc))))
 }
 
-/// Returns an object with the fields of a message.
+/// Returns an object with a message's fields.
 fn body(message: &Message, required: impl Fn(&Field) -> bool, schema: impl Fn(&Field) -> Json) -> Json {
-    // The path has the ID, and a header has the etag.
+    // The path contains the ID, and a header contains the etag.
     let sent = || message.fields.iter().filter(|field| !["id", "etag"].contains(&field.name));
     object! {
         "type": "object",
@@ -84,7 +84,7 @@ fn body(message: &Message, required: impl Fn(&Field) -> bool, schema: impl Fn(&F
     }
 }
 
-/// Returns the JSON form of a message: a new record, or changes.
+/// Returns a message's JSON form: a new record, or changes.
 fn object_of(name: &str, is_new: bool) -> Json {
     let message = message(name);
     body(message, |field| is_new && is_required(field), value_of).with("description", message.doc)
@@ -101,7 +101,7 @@ fn item(message: &Message) -> Json {
     object! { "type": "object", "properties": properties(message.fields, schema) }
 }
 
-/// Returns a body with a list that has the rules of a request's field.
+/// Returns a body with a list that follows the rules of a request field.
 fn list_body(request: &str, field: &str, items: &str) -> Json {
     let described = message(request).field(field).expect("the request lacks the field");
     let list = at_most(list_of(reference(items)).with("minItems", 1), described);
@@ -204,7 +204,7 @@ fn value_of(field: &Field) -> Json {
     }
 }
 
-/// Returns a field of an affiliate.
+/// Returns an affiliate field.
 fn property(field: &Field, is_item: bool) -> Json {
     match field.kind {
         Kind::Integer(bits) => optional(integer(bits, range(bits, field)), field),

@@ -1,7 +1,7 @@
 //! Generates `docs/openapi.json`, the OpenAPI 3.1 document of the interface, and the tables in `docs/reference/`.
 //!
-//! The sources are parts of the service: the comments above the handlers, the descriptions and rules in `proto/`, and the error
-//! table. So the documents match the service. `base.json` has the parts that belong to no route.
+//! The sources are parts of the service: the comments above the handlers, the descriptions and rules in `proto/`, and the error table. So the
+//! documents match the service. `base.json` contains the parts that belong to no route.
 //!
 //! Crates that derive OpenAPI documents need Rust types for all bodies, but this service maps JSON to messages. Crates that
 //! model the format lack required headers and shared parameters. So the document is plain JSON, and linters check it.
@@ -35,7 +35,7 @@ use route::DocumentedRoute;
 ///
 /// # Panics
 ///
-/// Panics if the documentation of a route is incomplete.
+/// Panics if a route's documentation is incomplete.
 pub fn document() -> String {
     let mut paths: Vec<(&str, Vec<(&str, Json)>)> = Vec::new();
     let mut responses = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Path and query parameters.
+//! Generates path and query parameters.
 
 use compliance_api::{
     MAX_ID,
@@ -24,7 +24,7 @@ pub(crate) fn path_id(of: &str) -> Json {
     }
 }
 
-/// Returns the text parameters of a path: the fields of the request with this name.
+/// Returns a path's text parameters: the fields of the request with this name.
 pub(crate) fn of_path(request: &str) -> impl Iterator<Item = Json> {
     message(request).fields.iter().map(path_text)
 }
@@ -54,7 +54,7 @@ pub(crate) fn of_query(request: &str) -> impl Iterator<Item = Json> {
 fn query_parameter(field: &Field) -> Json {
     let name = field.name;
     let mut schema = match (choices(field), field.kind) {
-        // Commas separate the values of a list.
+        // Commas separate list values.
         _ if field.is_list => {
             let one = format!("({})", field.one_of.join("|"));
             object! { "type": "string", "pattern": format!("^{one}(,{one})*$") }
@@ -94,7 +94,7 @@ fn query_parameter(field: &Field) -> Json {
     parameter.with_some("allowEmptyValue", (!field.required).then_some(true)).with("schema", schema)
 }
 
-/// Returns the values of a flag or an enum.
+/// Returns a flag's or an enum's values.
 pub(crate) fn choices(field: &Field) -> Option<Vec<String>> {
     Some(match field.kind {
         Kind::Flag if field.may_be_absent => vec!["yes".to_owned(), "no".to_owned()],

@@ -1,4 +1,4 @@
-//! Regular expressions for the rules of texts. They are exact in ECMAScript, Python and Rust.
+//! Builds regular expressions for text rules. They are exact in ECMAScript, Python and Rust.
 //!
 //! Unless stated otherwise, the patterns also accept the empty text, which is the same as null.
 
@@ -31,7 +31,7 @@ pub(crate) fn required_url() -> String {
     format!("^{URL}$")
 }
 
-/// Matches an e-mail address (RFC 5321) without a domain literal. The service also accepts letters of other scripts.
+/// Matches an e-mail address (RFC 5321) without a domain literal. The service also accepts letters from other scripts.
 pub(crate) fn email() -> String {
     const ATOM: &str = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]";
     const QUOTED: &str = r#""(?:[\t \x21\x23-\x5b\x5d-\x7e]|\\[\x21-\x7e])+""#;
@@ -39,7 +39,7 @@ pub(crate) fn email() -> String {
     format!(r"^(?=[^\x00]{{1,64}}@[^@]*$)(?:{ATOM}+(?:\.{ATOM}+)*|{QUOTED})@{label}(?:\.{label})*$")
 }
 
-/// Matches a day of the years 1 to 9999, together with the format `date`.
+/// Matches a day in the years 1 to 9999, together with the format `date`.
 pub(crate) const DAY: &str = "^(?!0000)";
 
 /// Matches an `If-Match` header: a list of entity tags, or `*`.
@@ -48,13 +48,13 @@ pub(crate) fn if_match() -> String {
     format!(r"^(?:\*|[\t ,]*{TAG}(?:[\t ]*,[\t ,]*{TAG})*[\t ,]*)$")
 }
 
-/// Matches a calendar day of the years 1 to 9999, `YYYY-MM-DD` or `MM/DD/YYYY`.
+/// Matches a calendar day in the years 1 to 9999, `YYYY-MM-DD` or `MM/DD/YYYY`.
 pub(crate) fn start_date() -> String {
     let (dash, slash) = (ANY_YEAR.replace('S', "-"), ANY_YEAR.replace('S', "/"));
     format!("^(?:(?!0000)[0-9]{{4}}-{dash}|{LEAP_YEAR}-02-29|{slash}/(?!0000)[0-9]{{4}}|02/29/{LEAP_YEAR})?$")
 }
 
-/// Matches a timestamp of the years 1 to 9999. Rejects the empty text.
+/// Matches a timestamp in the years 1 to 9999. Rejects the empty text.
 pub(crate) fn timestamp() -> String {
     let (dash, time) = (ANY_YEAR.replace('S', "-"), "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]");
     let day = format!("(?:(?!0000)[0-9]{{4}}-{dash}|(?!0000){LEAP_YEAR}-02-29)");

@@ -1,4 +1,4 @@
-//! Schemas of the records that partners read.
+//! Generates schemas for the records that partners read.
 
 use compliance_api::{
     MAX_ID,
@@ -14,7 +14,7 @@ use crate::{
     schema::{YES_NO, choice, closed, integer, list_of, message, nullable, range, reference, vocabulary_sentence},
 };
 
-/// Returns the schema of a message. All fields are always present; unknown values are null.
+/// Returns a message's schema. All fields are always present; unknown values are null.
 pub(crate) fn schema(name: &str) -> Json {
     let message = message(name);
     let written = message.fields.iter().filter(|field| field.form != "omitted");
@@ -41,7 +41,7 @@ fn property(message: &str, field: &Field) -> Json {
     schema.with("description", format!("{}{names}", field.doc))
 }
 
-/// Returns the schema of a field's value.
+/// Returns the schema for a field's value.
 fn value(message: &str, field: &Field, column: Option<Column>) -> Json {
     let text = object! { "type": "string" };
     match (field.form, field.kind) {
@@ -62,9 +62,9 @@ fn value(message: &str, field: &Field, column: Option<Column>) -> Json {
     }
 }
 
-/// The result codes of a sync item.
+/// A sync item's result codes.
 const SYNC_CODES: [&str; 3] = ["1020", "1021", "1023"];
-/// The outcomes of a sync item.
+/// A sync item's outcomes.
 const SYNC_OUTCOMES: [&str; 4] = ["created", "updated", "unchanged", "refused"];
 
 /// Messages with integers that count records.
@@ -93,7 +93,7 @@ fn bounds(message: &str, name: &str, bits: u32, column: Option<Column>) -> (i64,
     }
 }
 
-/// Returns the column of a record's field.
+/// Returns a record field's column.
 pub(crate) fn column(message: &str, name: &str) -> Option<Column> {
     fn of<R: Record>(name: &str) -> Option<Column> {
         R::field(name).map(|field| field.column)
@@ -106,7 +106,7 @@ pub(crate) fn column(message: &str, name: &str) -> Option<Column> {
     }
 }
 
-/// Returns the rules of a column, if partners can write it.
+/// Returns a column's rules, if partners can write the column.
 fn rules_of_column(column: Column) -> Option<&'static Field> {
     let is_same = |other: &Column| (other.table, other.name, other.form) == (column.table, column.name, column.form);
     let written = AffiliateInput::FIELDS.iter().find(|field| is_same(&field.column))?;

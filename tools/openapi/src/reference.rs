@@ -1,4 +1,4 @@
-//! The generated tables between markers in `docs/reference/`.
+//! Generates the tables between markers in `docs/reference/`.
 
 use std::fmt::Write as _;
 
@@ -24,13 +24,13 @@ use crate::{
 ///
 /// # Panics
 ///
-/// Panics if a part has an unknown name or no end.
+/// Panics if a part has an unknown name or no end marker.
 pub fn with_generated_parts(text: &str) -> String {
     let mut result = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("<!-- generated: ") {
-        let (name, after) = after.split_once(" -->").expect("a marker has no end");
-        let (_, after) = after.split_once("<!-- end -->").expect("a generated part has no end");
+        let (name, after) = after.split_once(" -->").expect("a marker is not closed");
+        let (_, after) = after.split_once("<!-- end -->").expect("a generated part has no end marker");
         let _ = write!(result, "{before}<!-- generated: {name} -->\n{}<!-- end -->", part(name));
         rest = after;
     }
@@ -50,7 +50,7 @@ fn part(name: &str) -> String {
 
 fn input(name: &str) -> String {
     let mut table = "| Field | Required | Characters | What it holds |\n|---|---|---|---|\n".to_owned();
-    // The path has the ID, and a header has the etag.
+    // The path contains the ID, and a header contains the etag.
     for rules in message(name).fields.iter().filter(|field| !["id", "etag"].contains(&field.name)) {
         let doc = rules.doc;
         let required = if is_required(rules) || rules.entry { "yes" } else { "" };
@@ -128,10 +128,10 @@ fn vocabulary(name: &str) -> String {
     names.collect::<Vec<_>>().join(" · ") + "\n"
 }
 
-/// Returns the table of error reasons that partners can get.
+/// Returns the table of error reasons that partners can receive.
 fn errors() -> String {
     let mut reasons: Vec<Reason> = reasons().collect();
-    // Only gRPC has this reason.
+    // Only gRPC returns this reason.
     reasons.retain(|reason| *reason != Reason::CompressionUnsupported);
     reasons.sort_by_key(|reason| meaning(*reason).http);
     let mut table = "| Status | `code` | Why | Over gRPC |\n|---|---|---|---|\n".to_owned();

@@ -1,4 +1,4 @@
-//! A route in the document: its operation's parameters, body and responses.
+//! Generates a route's entry in the document: the operation's parameters, body and responses.
 //!
 //! A handler's comment can state these facts:
 //!
@@ -16,8 +16,8 @@
 //! - ``Content: `Schema` ``: a response that clients can cache.
 //! - ``Files: `page` ``: the files of a page.
 //!
-//! `examples.json` has examples of records, schemas and operations. It lists an operation's examples by response status. Without
-//! its own examples, an operation uses those of its schema.
+//! `examples.json` contains examples of records, schemas and operations. It lists an operation's examples by response status. An operation without
+//! its own examples uses its schema's examples.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ use crate::{
     schema::{list_of, reference},
 };
 
-/// Key for content of bodies and responses other than JSON, by media type.
+/// Key for non-JSON content of bodies and responses, by media type.
 const OTHER_CONTENT: &str = "x-other-content";
 /// Key for the query parameters of file bodies. They do not affect JSON bodies.
 const FILE_PARAMETERS: &str = "x-file-parameters";
@@ -71,7 +71,7 @@ pub(crate) struct DocumentedRoute {
 }
 
 impl DocumentedRoute {
-    /// Reads the comment above the handler of a route.
+    /// Reads the comment above a route's handler.
     pub(crate) fn of(route: &Route) -> Self {
         let mut comment = Comment::of(route.handler);
         let facts = std::mem::take(&mut comment.facts);
@@ -145,7 +145,7 @@ impl DocumentedRoute {
             "Files" => {
                 let console = pages::console(b"{}".to_vec(), &[]);
                 let page = if value() == "docs" { &pages::DOCS } else { &console };
-                // JSON has a separate operation.
+                // JSON files have a separate operation.
                 let texts = || page.files().filter(|(_, kind)| *kind != "application/json");
                 let names: Vec<&str> = texts().map(|(name, _)| name).collect();
                 let mut file = inline("File").expect("base.json lacks the parameter File");
@@ -241,7 +241,7 @@ fn scope_of(id: &str) -> Option<&'static str> {
         name.eq_ignore_ascii_case(id)
     };
     match Operation::ALL.iter().find(is_named)?.authorization {
-        // Partners need the scope of the operation, if it has one.
+        // Partners need the operation's scope, if the operation requires one.
         Authorization::Scope(scopes) => scopes.last().copied(),
         Authorization::Open | Authorization::Token => None,
     }

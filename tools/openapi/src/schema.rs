@@ -1,4 +1,4 @@
-//! Building blocks of schemas.
+//! Provides building blocks for schemas.
 
 use compliance_api::{
     catalogue::Vocabulary,
@@ -17,17 +17,17 @@ pub(crate) fn reference(name: &str) -> Json {
     object! { "$ref": format!("#/components/schemas/{name}") }
 }
 
-/// Returns the schema of a list.
+/// Returns the schema for a list.
 pub(crate) fn list_of(items: Json) -> Json {
     object! { "type": "array", "items": items }
 }
 
-/// Returns the schema of null.
+/// Returns the schema for null.
 pub(crate) fn null() -> Json {
     object! { "type": "null" }
 }
 
-/// Returns the schema of an integer with this number of bits, within a range.
+/// Returns the schema for an integer with this number of bits, within a range.
 pub(crate) fn integer(bits: u32, (least, most): (i64, i64)) -> Json {
     object! { "type": "integer", "format": format!("int{bits}"), "minimum": least, "maximum": most }
 }
@@ -54,10 +54,10 @@ pub(crate) fn nullable(mut schema: Json) -> Json {
     }
 }
 
-/// The values of a flag.
+/// Flag values.
 pub(crate) const YES_NO: &[&str] = &["yes", "no"];
 
-/// Returns the value lists with a name in the document. Generated clients have one type for each.
+/// Returns the value lists with a name in the document. Generated clients contain one type for each list.
 pub(crate) fn named_choices() -> [(&'static str, &'static [&'static str]); 3] {
     let status = message("AffiliateInput").field("status");
     [
@@ -67,7 +67,7 @@ pub(crate) fn named_choices() -> [(&'static str, &'static [&'static str]); 3] {
     ]
 }
 
-/// Returns the schema of one of these texts, or a reference to a named schema with the same texts.
+/// Returns the schema for one of these texts, or a reference to a named schema with the same texts.
 pub(crate) fn choice<T: AsRef<str> + Serialize>(values: &[T]) -> Json {
     let is_same = |others: &[&str]| others.iter().copied().eq(values.iter().map(AsRef::as_ref));
     match named_choices().into_iter().find(|(_, others)| is_same(others)) {
@@ -76,12 +76,12 @@ pub(crate) fn choice<T: AsRef<str> + Serialize>(values: &[T]) -> Json {
     }
 }
 
-/// Returns the schema of one of these texts, written out.
+/// Returns the schema for one of these texts, written out.
 pub(crate) fn one_of_texts(values: &[impl Serialize]) -> Json {
     object! { "type": "string", "enum": values }
 }
 
-/// Returns the schema of an object that always has these properties.
+/// Returns the schema for an object that always contains these properties.
 pub(crate) fn closed(properties: Vec<(&str, Json)>) -> Json {
     let required: Vec<&str> = properties.iter().map(|(name, _)| *name).collect();
     object! { "type": "object", "required": required, "properties": Json::object(properties) }
@@ -102,7 +102,7 @@ pub(crate) fn names_by_id(vocabulary: Vocabulary) -> Json {
     Json::object(vocabulary.defaults().iter().enumerate().map(|(index, name)| ((index + 1).to_string(), *name)))
 }
 
-/// Returns the vocabulary of a filter by ID.
+/// Returns the vocabulary for a filter by ID.
 pub(crate) fn vocabulary_of_filter(name: &str) -> Option<Vocabulary> {
     match name {
         "incident_status_id" => Some(Vocabulary::UrlIncidentStatus),

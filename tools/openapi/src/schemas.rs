@@ -1,4 +1,4 @@
-//! The named schemas of records, bodies and envelopes, generated from the contract.
+//! Generates the named schemas of records, bodies and envelopes from the contract.
 
 use compliance_api::{
     description::{self, Kind, Message},
@@ -40,7 +40,7 @@ const ENVELOPES: [(&str, ResultCode, &str); 22] = [
 
 /// The envelopes with `meta`.
 const PAGES: [&str; 2] = ["UrlList", "CaseList"];
-/// The envelope of either a page, with `meta`, or all records.
+/// Envelope for either a page, with `meta`, or all records.
 const PAGE_OR_ALL: &str = "AffiliateList";
 
 /// Returns all schemas.
@@ -104,10 +104,10 @@ const RESULTS: &[(&str, ResultCode, &[&str])] = &[
     ("IncidentUnknown", ResultCode::NotFound, &[]),
 ];
 
-/// The schema of `detail` with only `msg`.
+/// Schema of a `detail` that contains only `msg`.
 const FOUND_DETAIL: &str = "FoundDetail";
 
-/// Returns an envelope. `detail` is the name of a schema, for which generated clients have a type.
+/// Returns an envelope. `detail` is the name of a schema, for which generated clients contain a type.
 fn envelope(result: ResultCode, detail: &str, data: Option<Json>, has_meta: bool) -> Json {
     let is_ok = matches!(result, ResultCode::Saved | ResultCode::Found);
     let mut properties = vec![
@@ -128,7 +128,7 @@ fn detail(keys: &[&'static str]) -> Json {
         let schema = if *key == "client_affiliate_id" {
             object! { "type": "string", "description": "The company's own identifier, as sent." }
         } else {
-            // No minimum, because an update's result has the ID as sent.
+            // No minimum, because an update's result contains the ID as sent.
             let doc = "ID of the record, assigned by the service.";
             object! { "type": "integer", "format": "int64", "description": doc }
         };

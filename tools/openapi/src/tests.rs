@@ -58,7 +58,7 @@ fn document_references_resolve() {
     }
 }
 
-// Generated clients have a class for each tag, and one type for all contents of a response.
+// Generated clients contain a class for each tag, and one type for all of a response's contents.
 #[test]
 fn document_suits_client_generators() {
     let document: serde_json::Value = serde_json::from_str(&document()).unwrap();

@@ -1,4 +1,4 @@
-"""Runs programs at separate loopback addresses, and the commands of the pages."""
+"""Runs programs at separate loopback addresses, and the pages' commands."""
 
 import json
 import os
@@ -22,11 +22,11 @@ def fail(message):
 
 
 def blocks(page, heading, language="sh"):
-    """Returns the code blocks in a section of a page."""
+    """Returns the code blocks in a page section."""
     flags = re.MULTILINE | re.DOTALL
     section = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", Path(page).read_text(), flags)
     found = re.findall(rf"^```{language}\n(.*?)^```", section[1], flags) if section else []
-    return found or fail(f"{page} has no {language} block in the section {heading}")
+    return found or fail(f"{page} contains no {language} block in the section {heading}")
 
 
 def paste(block, folder, functions="", **environment):
@@ -147,11 +147,11 @@ class Machine:
         process = Process("postgres", server, {"PATH": os.environ["PATH"]}, self.folder)
         self.keep(process)
         ready = ["pg_isready", "-q", "-h", address]
-        wait_until("PostgreSQL answers", lambda: subprocess.run(ready).returncode == 0, process)
+        wait_until("PostgreSQL responds", lambda: subprocess.run(ready).returncode == 0, process)
         return address
 
     def set_up_database(self):
-        """Sets up the database as the page describes, with a copy of deploy/. Returns the folder of the copy, and the address."""
+        """Sets up the database as the page describes, with a copy of deploy/. Returns the copy's folder and the address."""
         block = blocks(PAGE, "Database and secrets")[0]
         host = re.search(r"^psql -h (\S+)", block, re.MULTILINE)[1]
         folder, address = self.folder / "checkout", self.database()
@@ -161,12 +161,12 @@ class Machine:
 
 
 def own_address(text, address):
-    """Replaces wildcard and localhost addresses with the address of this process."""
+    """Replaces wildcard and localhost addresses with this process's address."""
     return re.sub(r"(?<![\d.])(0\.0\.0\.0|127\.0\.0\.1)(?![\d.])", address, text) if address else text
 
 
 def get(url, token=None, body=None):
-    """Returns the status and the body of a response. The status is 0 if the request failed."""
+    """Returns a response's status and body. The status is 0 if the request failed."""
     headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
     request = urllib.request.Request(url, headers=headers, data=json.dumps(body).encode() if body else None)
     try:

@@ -27,7 +27,7 @@ def pooler(machine, database, url, mode):
     program = shutil.which("pgbouncer", path="/usr/sbin:/usr/bin")
     process = machine.keep(Process(f"pgbouncer-{address}", [*as_user, program, file], {"PATH": os.environ["PATH"]}, machine.folder))
     ready = ["pg_isready", "-q", "-h", address, "-p", "6432"]
-    wait_until("PgBouncer answers", lambda: subprocess.run(ready).returncode == 0, process)
+    wait_until("PgBouncer responds", lambda: subprocess.run(ready).returncode == 0, process)
     return f"postgres://{user}:{password}@{address}:6432/{name}"
 
 
@@ -45,22 +45,22 @@ def main():
         migrated = run(["migrate", "--service-role", "compliance_service"], owner)
         if migrated.returncode != 0:
             fail(f"migrate: {migrated.stderr}")
-        # Debian's PgBouncer is older than 1.21. Newer versions keep prepared statements, and need the settings of the role.
-        for mode, reason in (("transaction", "changes the server's process between transactions"), ("statement", "allows no transactions")):
+        # Debian's PgBouncer is older than 1.21. Newer versions keep prepared statements, and need role settings.
+        for mode, reason in (("transaction", "changes the server's process between transactions"), ("statement", "does not allow transactions")):
             url = pooler(machine, database, service, mode)
             for command, status in (("core", 2), ("doctor", 3)):
                 refused = run([command], url)
                 if refused.returncode != status or reason not in refused.stdout + refused.stderr:
                     fail(f"{command}, pool_mode = {mode}: {refused.returncode}, {refused.stdout}{refused.stderr}")
         url = pooler(machine, database, service, "session")
-        # PgBouncer uses the SQLSTATE of a rejected parameter.
+        # For an unknown database, PgBouncer returns the same SQLSTATE as for a rejected parameter.
         refused = run(["core"], f"{url}_other")
         if refused.returncode != 1 or "cannot connect to the database compliance_other" not in refused.stderr or "parameter" in refused.stderr:
-            fail(f"another database: {refused.returncode}, {refused.stderr}")
+            fail(f"unknown database: {refused.returncode}, {refused.stderr}")
         address = machine.address()
         serve = [program, "serve", "--rest-addr", f"{address}:8080", "--grpc-addr", f"{address}:50051"]
         process = machine.keep(Process("serve", serve, environment | {"DATABASE_URL": url}, machine.folder))
-        wait_until("the service serves", lambda: get(f"http://{address}:8080/readyz")[0] == 200, process)
+        wait_until("the service is ready", lambda: get(f"http://{address}:8080/readyz")[0] == 200, process)
         token = subprocess.run([program, "token", "--company", "1"], env=environment, capture_output=True, text=True, check=True)
         writes_and_reads(address, token.stdout.strip(), "pooler")
         print("PgBouncer: the service rejected the modes `transaction` and `statement` with the reason, and worked in the mode `session`")

@@ -88,7 +88,7 @@ class Grpc(Client):
 
 
 class Service:
-    """A process of the service that can restart at its address."""
+    """A service process that can restart at its address."""
 
     def __init__(self, machine, program, name, environment):
         self.machine, self.name = machine, name
@@ -118,7 +118,7 @@ def certificate(folder):
 
 
 def configured(text, address, services, certificate_file, key, bundle):
-    """Returns a configuration file with the addresses and the certificate of this machine."""
+    """Returns a configuration file with this machine's addresses and certificate."""
     for service in services:
         text = text.replace(f"{service.name}:", f"{service.address}:")
     text = re.sub(r"^(\s*listen) (\d+)", rf"\1 {address}:\2", text, flags=re.MULTILINE)
@@ -149,7 +149,7 @@ def haproxy(machine, text):
 def served_everywhere(clients):
     """Waits until each client has received `REQUESTS` more responses."""
     goals = [(client, client.right + REQUESTS) for client in clients]
-    wait_until("all clients are served", lambda: all(client.right >= goal for client, goal in goals), *clients)
+    wait_until("all clients have received responses", lambda: all(client.right >= goal for client, goal in goals), *clients)
 
 
 def is_up(haproxy, name):
@@ -178,7 +178,7 @@ def main():
         }
         services += [Service(machine, program, f"gateway-{number}", gateway) for number in (1, 2)]
         for service in services[2:]:
-            wait_until(f"{service.name} serves", lambda: is_ready(service.address), service.process)  # noqa: B023
+            wait_until(f"{service.name} is ready for requests", lambda: is_ready(service.address), service.process)  # noqa: B023
         token = run("token", "--company", "1", **key).strip()
         authority, *files = certificate(folder)
         context = ssl.create_default_context(cafile=authority)
@@ -190,7 +190,7 @@ def main():
             text = configured(Path("deploy", recipe).read_text(), address, services, *files)
             arguments = command(machine, text)
             process = machine.keep(Process(kind, [shutil.which(arguments[0]), *arguments[1:]], {"PATH": "/usr/sbin:/usr/bin"}, machine.folder))
-            wait_until(f"{kind} serves", lambda: served(address, context), process)  # noqa: B023
+            wait_until(f"{kind} is ready", lambda: served(address, context), process)  # noqa: B023
             proxies[kind] = process
             clients += [Rest(f"{kind}-{number}", address, context, token) for number in range(4)]
             clients += [Grpc(f"{kind}-grpc", address, authority.read_bytes(), token)]

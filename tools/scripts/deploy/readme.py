@@ -29,7 +29,7 @@ def is_as_shown(shown, answer):
 
 
 def trying_it_out(machine, program):
-    """Starts the service with the first command of the page. Calls the service with curl, Python and, if available, grpcurl."""
+    """Starts the service with the page's first command. Calls the service with curl, Python and, if available, grpcurl."""
     folder, address = machine.folder / "one", machine.address()
     folder.mkdir()
     paste("cargo build --release", folder, cargo(program))
@@ -43,7 +43,7 @@ def trying_it_out(machine, program):
     if shutil.which("grpcurl"):
         pasted += blocks(GRPC, "Without generated code")
     else:
-        print("readme.py: grpcurl is not installed: its commands are NOT run", file=sys.stderr)
+        print("readme.py: grpcurl is not installed: skipping its commands", file=sys.stderr)
     printed = paste(own_address("\n".join(pasted), address), folder, CURL)
     (shown,) = blocks(README, "Trying it out", "json")
     if "results" not in printed or not is_as_shown(json.loads(shown), json.JSONDecoder().raw_decode(printed.lstrip())[0]):
@@ -71,7 +71,7 @@ def two_tiers(machine, program):
         script = f"set -eu\n{cargo(program)}\ncd {folder}\n{common}\nexec {tier}"
         process = machine.keep(Process(tier.split()[1], ["bash", "-c", script], {"PATH": "/usr/bin:/bin"}, machine.folder))
         wait_until(f"{process.name} is ready", lambda: " ready " in process.log(), process)  # noqa: B023
-    wait_until("the gateway serves", lambda: is_ready(address), *machine.processes)
+    wait_until("the gateway is ready", lambda: is_ready(address), *machine.processes)
     token = paste(f"{common}\ncompliance token --company 1", folder, cargo(program)).strip()
     writes_and_reads(address, token, "readme")
     machine.stop()

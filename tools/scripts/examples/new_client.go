@@ -1,6 +1,6 @@
 package grpc
 
-// NewClient backports the function of version 1.63, which replaces Dial.
+// NewClient backports the function from version 1.63, which replaces Dial.
 func NewClient(target string, options ...DialOption) (*ClientConn, error) {
 	return Dial(target, options...)
 }

@@ -21,8 +21,8 @@ const TIMEOUT = 60_000;
 const AXE = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
 /**
- * Runs `check` with a page of a new browser and a list of problems: console errors that do not match `expected`, script errors,
- * and requests to origins outside `origins`.
+ * Runs `check` with a page in a new browser and a list of problems: console errors that do not match `expected`, script errors, and requests to
+ * origins outside `origins`.
  */
 exports.withPage = async ({ origins, expected, ...options }, check) => {
   const profile = fs.mkdtempSync(path.join(os.tmpdir(), "chromium-"));
@@ -42,7 +42,7 @@ exports.withPage = async ({ origins, expected, ...options }, check) => {
     page.on("pageerror", (error) => problems.push(String(error)));
     page.on("request", (request) => {
       const { protocol, origin } = new URL(request.url());
-      if (protocol !== "data:" && !origins.includes(origin)) problems.push(`request to another origin: ${request.url()}`);
+      if (protocol !== "data:" && !origins.includes(origin)) problems.push(`request to a different origin: ${request.url()}`);
     });
     await check(page, problems, context);
   } finally {
@@ -51,7 +51,7 @@ exports.withPage = async ({ origins, expected, ...options }, check) => {
   }
 };
 
-/** Reads until the value is as expected, because the page may not show the result of the last action yet. */
+/** Reads until the value is as expected, because the page may not show the last action's result yet. */
 exports.becomes = async (read, expected, what) => {
   for (const end = Date.now() + TIMEOUT; Date.now() < end; await new Promise((wake) => setTimeout(wake, 50))) {
     if (isDeepStrictEqual(await read(), expected)) return;
@@ -59,7 +59,7 @@ exports.becomes = async (read, expected, what) => {
   assert.deepEqual(await read(), expected, what);
 };
 
-/** Sets another token and presses a button in one step. Otherwise, one of the page's own requests could open the sign-in over the button. */
+/** Sets a different token and presses a button in one step. Otherwise, one of the page's own requests could open the sign-in over the button. */
 exports.pressWith = (page, name, token) => page.getByRole("button", { name, exact: true }).evaluate((button, text) => {
   sessionStorage.setItem("compliance-token", text);
   button.click();

@@ -8,7 +8,7 @@ const { base, limited, coreless, WIDE } = require("./console/common.cjs");
 
 // The browser reports expected error responses as failed loads.
 const EXPECTED = /status of (401|403|404|409|412|415|422|429|500|503)|ERR_INTERNET_DISCONNECTED/;
-// In this order, because later steps use the records of earlier ones.
+// In this order, because later steps use records from earlier steps.
 const STEPS = {
   ...require("./console/sign-in.cjs"),
   ...require("./console/overview.cjs"),

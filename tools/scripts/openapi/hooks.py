@@ -1,4 +1,4 @@
-"""Hooks for Schemathesis: rules of valid requests that JSON Schema cannot express."""
+"""Schemathesis hooks: rules for valid requests that JSON Schema cannot express."""
 
 import re
 from uuid import uuid4
@@ -34,7 +34,7 @@ def objects(value):
             yield from objects(inner)
 
 
-# For each field with a vocabulary, a name that every company has.
+# For each field with a vocabulary, a name that every company's vocabulary contains.
 NAMES = {
     "incident_status": "Open", "case_status": "Open", "sub_status": "Escalated", "notice_status": "Sent", "risk_level": "High",
     "infraction_type": "Trademark",
@@ -42,7 +42,7 @@ NAMES = {
 
 
 def with_case_work(body, is_close):
-    """Fixes a case work body: existing names and times, one affiliate key, and incidents with content of their type."""
+    """Fixes a case work body: existing names and times, one affiliate key, and incidents with content for their type."""
     for item in objects(body):
         for name, known in NAMES.items():
             if item.get(name) == "" and name in ("case_status", "incident_status", "infraction_type"):
@@ -74,8 +74,8 @@ def can_be_sent(value):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Fixes requests. Every request gets headers that the client can send. A valid request gets a free name, a stored position, a past time, and
-    integers without a fraction. In a valid update, the ID in the body equals the ID in the URL, and the etag matches the record."""
+    """Fixes requests. Every request receives headers that the client can send. A valid request receives a free name, a stored position, a past time,
+    and integers without a fraction. In a valid update, the ID in the body equals the ID in the URL, and the etag matches the record."""
     for name, value in list((case.headers or {}).items()):
         if not can_be_sent(value):
             del case.headers[name]
@@ -135,7 +135,7 @@ def filter_failure(context, failure, case, response):
     HTTP accepts unknown headers.
 
     The service accepts an `X-Request-Id` that does not match the pattern, and replaces it. The pattern documents the IDs that the service keeps,
-    and no schema can express both. So this request passes if the rest of it is valid and the response has a valid ID. All other checks apply."""
+    and no schema can express both. So this request passes if the rest of it is valid and the response contains a valid ID. All other checks apply."""
     if not isinstance(failure, AcceptedNegativeData) or case.meta is None:
         return True
     data = case.meta.phase.data

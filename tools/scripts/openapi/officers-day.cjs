@@ -18,7 +18,7 @@ const button = (page, name) => page.getByRole("button", { name, exact: true });
 const withAccount = (page) => button(page, "Sign in with your company account").click();
 const warning = (page) => page.getByRole("region", { name: "Your sign-in" });
 
-/** Fills in the provider's form. The password of each account is its name. */
+/** Fills in the provider's form. Each account's password is its name. */
 async function typeAccount(page, account) {
   await page.getByRole("heading", { name: "Company accounts" }).waitFor();
   await page.getByLabel("Account").fill(account);
@@ -54,7 +54,7 @@ async function signingIn(page) {
   assert.equal(page.url(), `${base}/console#/cases`);
   assert.equal(await tokenOf(page), null);
 
-  // The guest account has no company, so the service rejects its token. The next sign-in can use another account.
+  // The guest account belongs to no company, so the service rejects its token. The next sign-in can use a different account.
   await withAccount(page);
   await typeAccount(page, "guest");
   await message(page, "The service did not accept the token.");
@@ -132,7 +132,7 @@ async function exporting(page, id) {
   assert.ok(lines.some((line) => line.includes(String(id)) && line.includes("Closed")), lines.join("\n"));
 }
 
-/** Checks that, without a refresh token, the console warns the officer before the end. She stays signed in and keeps her input. */
+/** Checks that, without a refresh token, the console warns the officer before the sign-in ends. She stays signed in and keeps her input. */
 async function staying(page, id) {
   await page.goto(`${base}/console#/cases/${id}`);
   await onRecord(page, `Case ${id}`);
@@ -187,7 +187,7 @@ async function renewing(page) {
   await withAccount(page);
   await typeAccount(page, "noor");
   await heading(page, "Overview");
-  // A duplicate of the tab has the same refresh token, which the provider accepts once.
+  // A duplicate of the tab holds the same refresh token, which the provider accepts once.
   const twin = await page.context().newPage();
   await twin.goto(`${base}/docs`);
   const session = await page.evaluate("({ ...sessionStorage })");

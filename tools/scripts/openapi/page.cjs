@@ -1,5 +1,5 @@
-// Visits the pages at /docs in a headless Chromium, at two widths in both color schemes, signs in with a token and sends requests. Every page
-// must pass axe and its content security policy, load nothing from other origins, and have only working links.
+// Visits the pages at /docs in a headless Chromium, at two widths in both color schemes, signs in with a token and sends requests. Every page must
+// pass axe and its content security policy, load nothing from other origins, and contain only working links.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -11,7 +11,7 @@ const { BASE: base, TOKEN: token } = process.env;
 let PAGES = [];
 const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 390, height: 844 };
-/** The service's address in the sources of the pages. */
+/** The service's address in the page sources. */
 const DOCUMENTED = "http://127.0.0.1:8080";
 /** Maximum height of an operation with closed sections: three screens. */
 const HIGHEST = 3 * WIDE.height;
@@ -76,7 +76,7 @@ async function checkReference(page) {
   for (const [id, height] of Object.entries(heights)) assert.ok(height < HIGHEST, `${id} is ${height} pixels high`);
 }
 
-/** Checks that every link of every page works. */
+/** Checks that every link on every page works. */
 async function checkLinks(page) {
   const [links, anchors] = [new Set(), new Set()];
   for (const path of PAGES) {
@@ -87,7 +87,7 @@ async function checkLinks(page) {
     })`);
     for (const href of hrefs) links.add(href);
     for (const id of ids) anchors.add(`${base}/docs${path}#${id}`);
-    assert.equal(new Set(ids).size, ids.length, `${path} has a duplicate element ID`);
+    assert.equal(new Set(ids).size, ids.length, `${path} contains a duplicate element ID`);
   }
   const files = new Set();
   for (const link of links) {
@@ -103,7 +103,7 @@ async function checkLinks(page) {
   return links.size;
 }
 
-/** Checks that the search finds sections of other pages, and opens them. */
+/** Checks that the search finds sections on other pages, and opens them. */
 async function checkSearch(page) {
   await open(page, "/guide");
   await page.locator("#search").fill("overwriting others");
@@ -130,7 +130,7 @@ async function form(page, id) {
 
 /** Sends an operation's request, and checks that the page shows the response. Returns its status and body. */
 async function send(page, box) {
-  // The form may still read an existing ID, so only the response of this operation counts.
+  // The form may still read an existing ID, so only this operation's response counts.
   const { method, path } = await box.evaluate((element) => ({ ...element.dataset }));
   const route = new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`);
   // Chromium can drop a body before this check reads it, so a route reads the body on its way to the page.
@@ -180,7 +180,7 @@ async function checkForms(page) {
   // The token survives a reload and works in the console, but not in other tabs.
   await page.reload();
   box = await form(page, "getCase");
-  // The form suggests an existing ID of the token's company.
+  // The form suggests an existing ID from the token's company.
   await page.route("**/api/cases", (route) => route.fulfill({ contentType: "application/x-ndjson", body: '{"case_id":3}\n{"case_id":4}\n' }));
   await page.reload();
   box = await form(page, "getCase");
@@ -244,7 +244,7 @@ async function check(page, problems) {
   await page.locator("html[data-ready]").waitFor();
   const hrefs = await page.evaluate("[...document.querySelectorAll('.pages > li > a')].map((link) => link.href)");
   PAGES = hrefs.map((href) => href.replace(`${base}/docs`, "")).filter((path) => /^(\/[\w-]+)?$/.test(path));
-  assert.ok(PAGES.length > 20, `the navigation has ${PAGES.length} pages`);
+  assert.ok(PAGES.length > 20, `the navigation contains ${PAGES.length} pages`);
 
   await checkPages(page);
   const links = await checkLinks(page);

@@ -1,6 +1,6 @@
-// An OpenID Connect provider with company accounts, for officers-day.cjs: node provider.cjs CONSOLE, where CONSOLE is the address of the
-// console. Prints the issuer. The password of each account is its name. Only bea has an e-mail address, only noor gets refresh tokens, and
-// guest has no company.
+// An OpenID Connect provider with company accounts, for officers-day.cjs: node provider.cjs CONSOLE, where CONSOLE is the console's address.
+// Prints the issuer. Each account's password is its name. Only bea has an e-mail address, only noor receives refresh tokens, and guest
+// belongs to no company.
 "use strict";
 
 const { generateKeyPairSync } = require("node:crypto");
@@ -34,7 +34,7 @@ async function start(consoleAddress) {
     extraTokenClaims: (_, token) => ACCOUNTS[token.accountId],
     issueRefreshToken: (_, client, { accountId }) => accountId === "noor",
     interactions: { url: (_, { uid }) => `/interaction/${uid}` },
-    // The officer's day moves the clocks of pages forward.
+    // The officer's day moves page clocks forward.
     ttl: { IdToken: 24 * HOUR, Session: 24 * HOUR, Grant: 24 * HOUR, RefreshToken: 24 * HOUR, Interaction: HOUR },
     features: {
       devInteractions: { enabled: false },

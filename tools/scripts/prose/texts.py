@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Sources of error messages, log lines, metric descriptions and console texts. A page, docs/configuration.md, has the output of `--help`.
+# Sources of error messages, log lines, metric descriptions and console texts. A page, docs/configuration.md, contains the `--help` output.
 CODE = re.compile(
     r"^(cli|core-server|rest-gateway|proto|client/rust|crates/[a-z-]+)/src/.*\.rs$|^crates/pages/src/.*\.js$"
     r"|^client/python/src/.*\.py$|^client/grpc-python/src/.*\.py$|^client/typescript/src/.*\.ts$"
@@ -21,7 +21,7 @@ NOT_A_TEXT = re.compile(
     r"^\s*(select|insert|update|delete|with|create|alter|grant|revoke|set|drop|lock|begin|commit|do|truncate|vacuum|from|where|and|or)\b"
     r"|\b(bigint|smallint|integer)\b|\w\[\]|^[a-z_.:]+$|[;=]\s*$|\$\d|::|=>|</?[a-z]+[ >]"
 )
-# A placeholder of a format string, such as `{name:?}`.
+# A placeholder in a format string, such as `{name:?}`.
 FIELD = re.compile(r"\$?\{[^{}]*\}")
 
 
@@ -38,7 +38,7 @@ def sentence(text):
 def from_code(lines):
     in_tests = False
     for number, line in enumerate(lines):
-        # The tests of a file are at its end.
+        # A file's tests are at its end.
         in_tests = in_tests or line.strip() in ("mod tests {", "#[cfg(test)]")
         code = line.strip()
         if in_tests or code.startswith(("//", "#[", "* ", "#!", "expect(", "reason =")) and not code.startswith("#[error"):

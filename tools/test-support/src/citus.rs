@@ -1,4 +1,4 @@
-//! Test databases on Citus. `TEST_DATABASE_URL` connects a superuser to the coordinator.
+//! Creates test databases on Citus. `TEST_DATABASE_URL` connects a superuser to the coordinator.
 
 use std::{
     cell::RefCell,
@@ -23,17 +23,17 @@ static NODES: OnceLock<Vec<PgConnectOptions>> = OnceLock::new();
 pub(crate) static ROLES: Mutex<()> = Mutex::const_new(());
 
 thread_local! {
-    /// The databases of the test on this thread.
+    /// Databases of this thread's test.
     static CREATED: RefCell<Created> = const { RefCell::new(Created(Vec::new())) };
 }
 
-/// Returns the options of the URL in the environment.
+/// Returns the connection options from the URL in the environment.
 fn given() -> Option<PgConnectOptions> {
     let url = env::var("TEST_DATABASE_URL").ok().filter(|url| !url.is_empty())?;
     Some(url.parse().expect("TEST_DATABASE_URL is not a database URL"))
 }
 
-/// Finds the nodes and creates the roles, if the environment names a coordinator. Drops the databases of earlier runs.
+/// Finds the nodes and creates the roles, if the environment names a coordinator. Drops databases from earlier runs.
 pub(crate) async fn prepare() -> bool {
     let Some(coordinator) = given() else { return false };
     let mut connection = PgConnection::connect_with(&coordinator).await.unwrap();
@@ -101,7 +101,7 @@ pub(crate) async fn create() -> (PgConnectOptions, String) {
     (coordinator.username(OWNER_ROLE), url)
 }
 
-/// The databases of a test, dropped at the end of its thread.
+/// A test's databases, dropped when its thread ends.
 struct Created(Vec<String>);
 
 impl Drop for Created {
@@ -144,7 +144,7 @@ pub async fn connect_to_citus(pool: &PgPool) -> Option<PgConnection> {
     Some(PgConnection::connect_with(&coordinator).await.unwrap())
 }
 
-/// Returns the connection options and shards of each node that has shards of a table.
+/// Returns the connection options and shards of each node that contains a table's shards.
 ///
 /// Without Citus, returns the server's options and the table.
 pub(crate) async fn shards(pool: &PgPool, table: &str) -> Vec<(PgConnectOptions, String)> {

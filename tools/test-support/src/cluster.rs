@@ -1,4 +1,4 @@
-//! Temporary database servers that stop with the test program.
+//! Starts temporary database servers that stop with the test program.
 
 use std::{
     os::unix::process::CommandExt as _,
@@ -23,7 +23,7 @@ const AFTER_THIS_PROGRAM: &str = r#"
 /// A temporary database server.
 #[derive(Debug)]
 pub struct TestCluster {
-    /// The address of the server.
+    /// The server's address.
     pub endpoint: Endpoint,
     cluster: Mutex<Option<Cluster>>,
     /// Closes when the server is dropped or the program exits.
@@ -36,7 +36,7 @@ impl TestCluster {
         let end = remove_after_this_program(&options.data_dir);
         let cluster = Cluster::start(options).await.unwrap_or_else(|error| panic!("cannot start PostgreSQL: {error}"));
         let endpoint = cluster.endpoint().clone();
-        // Tests connect as the owner, and watch connections of the service's role.
+        // Tests connect as the owner, and watch the service role's connections.
         let mut admin = PgConnection::connect_with(&endpoint.options(ADMIN_ROLE, "postgres")).await.unwrap();
         sqlx::raw_sql("grant pg_monitor, pg_signal_backend to compliance").execute(&mut admin).await.unwrap();
         admin.close().await.unwrap();

@@ -1,4 +1,4 @@
-//! A codec for encoded gRPC messages, to call operations by path.
+//! Implements a codec for encoded gRPC messages, to call operations by path.
 
 use bytes::{Buf as _, BufMut as _};
 use tonic::{

@@ -18,7 +18,7 @@ const LONGEST: usize = 4 << 20;
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::new);
 
-/// The status, the headers and the text of a response.
+/// A response's status, headers and text.
 pub(crate) type Response<'a> = (u16, &'a HeaderMap, &'a str);
 
 /// Panics unless an exchange matches the document.
@@ -42,7 +42,7 @@ pub fn documented_routes_with_token() -> BTreeSet<String> {
 pub struct DocumentedRoute {
     /// `GET /api/urls/{id}`
     pub route: String,
-    /// The ID of the operation.
+    /// The operation ID.
     pub operation: String,
     /// The required scope, if any.
     pub scope: Option<String>,
@@ -50,7 +50,7 @@ pub struct DocumentedRoute {
     pub values: Vec<(&'static str, String)>,
 }
 
-/// Returns the operation of a method and a path below `/api`, without a query.
+/// Returns the operation for a method and a path below `/api`, without a query.
 pub fn documented_route(method: &str, path: &str) -> Option<DocumentedRoute> {
     let paths = CONTRACT.document["paths"].as_object()?.iter();
     let routes = paths.filter_map(|(template, methods)| {
@@ -84,7 +84,7 @@ struct Exchange<'a> {
 
 struct Contract {
     document: Value,
-    /// The schemas of the document, without additional properties.
+    /// The document's schemas, without additional properties.
     closed: Value,
     validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
@@ -144,7 +144,7 @@ impl Contract {
                 documented.insert("head".to_owned());
                 let mut problems = self.expect(405, exchange);
                 if allowed != documented {
-                    problems.push(format!("`Allow` has {allowed:?}, but the document has {documented:?}"));
+                    problems.push(format!("`Allow` contains {allowed:?}, but the document contains {documented:?}"));
                 }
                 problems
             }
@@ -164,7 +164,7 @@ impl Contract {
             json!({"$ref": "#/components/schemas/Error", "properties": {"code": {"const": status.to_string()}}});
         let mut problems = self.problems_of_body(&format!("error {status}"), &schema, exchange);
         if !exchange.response.1.contains_key("x-request-id") {
-            problems.push("the response has no request ID".to_owned());
+            problems.push("the response contains no request ID".to_owned());
         }
         problems
     }
@@ -188,13 +188,13 @@ impl Contract {
         }
         let Some(content) = response["content"].as_object() else {
             if !text.is_empty() {
-                problems.push("the response has a body, but the document has no content".to_owned());
+                problems.push("the response contains a body, but the document defines no content".to_owned());
             }
             return problems;
         };
         let media_type = headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
         let kind = media_type.split(';').next().unwrap_or_default();
-        // The request can ask for another documented format.
+        // The request can ask for a different documented format.
         match content.get(kind).or_else(|| response.get("x-other-content")?.get(kind)) {
             Some(media) if media_type == "application/json" => {
                 problems.extend(self.problems_of_body(name, &media["schema"], exchange));
@@ -282,7 +282,7 @@ fn matches(documented: &str, path: &str) -> bool {
     }
 }
 
-/// Converts a header or query value to the type of its schema.
+/// Converts a header or query value to its schema's type.
 fn typed(schema: &Value, value: &str) -> Value {
     match value.parse::<i64>() {
         Ok(number) if schema["type"] == "integer" => number.into(),

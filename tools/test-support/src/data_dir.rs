@@ -1,4 +1,4 @@
-//! Data folders that a test removes at its end, with their databases.
+//! Manages data folders that a test removes at its end, with their databases.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! Test databases: a migrated template, and a copy for each test.
+//! Creates test databases: a migrated template, and a copy for each test.
 
 use std::{
     fs::{self, OpenOptions},
@@ -27,7 +27,7 @@ use crate::{TestCluster, citus, pooler::Pooler};
 
 const TEMPLATE: &str = "template_of_tests";
 
-/// The database server of this program. `None` if the test databases are on Citus.
+/// This program's database server, or `None` if the test databases are on Citus.
 static SERVER: OnceCell<Option<Endpoint>> = OnceCell::const_new();
 /// The pooler in front of the server, if all services of this program use it.
 static POOLER: Mutex<Option<Pooler>> = Mutex::new(None);
@@ -65,7 +65,7 @@ pub(crate) async fn start_pooler(endpoint: &Endpoint, folder: &Path) {
     let server = format!("host={} port=5432", endpoint.socket_dir().display());
     let pooler = Pooler::start(&program, &server, SERVICE_ROLE, POOLER_SETTINGS, &server_folder);
     *POOLER.lock().unwrap() = Some(pooler);
-    // The service's error has the settings that its role needs. Applies them to all databases.
+    // The service's error contains the settings that its role needs. Applies them to all databases.
     let target = Target::from(behind_pooler(endpoint.options(SERVICE_ROLE, "postgres")));
     match core_server::database::open(target, 1).await {
         Err(DatabaseError::SharedSettings { statements, .. }) => {
@@ -99,7 +99,7 @@ async fn server() -> Option<&'static Endpoint> {
                     return;
                 }
                 let mut options = ClusterOptions::temporary();
-                // Concurrent services have their own connections.
+                // Each concurrent service opens its own connections.
                 options.max_connections = 400;
                 let folder = options.data_dir.clone();
                 let server = TestCluster::start(options).await;
@@ -110,7 +110,7 @@ async fn server() -> Option<&'static Endpoint> {
                 pending::<()>().await;
             });
         });
-        server.await.expect("cannot start the database server of the tests")
+        server.await.expect("cannot start the tests' database server")
     };
     SERVER.get_or_init(start).await.as_ref()
 }

@@ -1,4 +1,4 @@
-//! Generated gRPC clients of the core.
+//! Creates the generated gRPC clients for the core.
 
 use std::{error::Error, net::SocketAddr};
 
@@ -49,7 +49,7 @@ pub struct GrpcClients {
     pub vocabularies: VocabularyServiceClient<Calls>,
     pub changes: ChangeServiceClient<Calls>,
     pub webhooks: WebhookServiceClient<Calls>,
-    /// Searches of the record of changes.
+    /// Searches the record of changes.
     pub audit: AuditServiceClient<Calls>,
     pub monitoring: MonitoringServiceClient<Calls>,
     pub reads: ReadServiceClient<Calls>,
@@ -120,7 +120,7 @@ impl GrpcClients {
 /// Returns the reason in an error's `google.rpc.ErrorInfo`. Panics if the domain is wrong.
 pub fn reason_of(status: &Status) -> String {
     let details = status.get_error_details();
-    let info = details.error_info().unwrap_or_else(|| panic!("the status has no ErrorInfo: {status:?}"));
+    let info = details.error_info().unwrap_or_else(|| panic!("the status contains no ErrorInfo: {status:?}"));
     assert_eq!(info.domain, "compliance.v1", "{status:?}");
     info.reason.clone()
 }

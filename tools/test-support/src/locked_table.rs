@@ -1,4 +1,4 @@
-//! Locked tables that block statements.
+//! Locks tables to block statements.
 
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ impl LockedTable {
     pub async fn until_awaited(&mut self) {
         let start = Instant::now();
         while !self.is_awaited().await {
-            assert!(start.elapsed() < PATIENCE, "no statement waits for the table");
+            assert!(start.elapsed() < PATIENCE, "no statement is waiting for the table");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }

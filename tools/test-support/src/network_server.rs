@@ -1,4 +1,4 @@
-//! Database servers on the network, with passwords, standbys and failover.
+//! Runs database servers on the network, with passwords, standbys and failover.
 
 use std::{
     fs,
@@ -147,7 +147,7 @@ impl NetworkServer {
         }
     }
 
-    /// Stops or resumes all processes of the server. Connections to stopped processes stay open, but do not respond.
+    /// Stops or resumes all of the server's processes. Connections to stopped processes stay open, but do not respond.
     pub fn freeze(&self, is_frozen: bool) {
         let server = self.server.as_ref().unwrap().id().cast_signed();
         let children = fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();
@@ -157,7 +157,7 @@ impl NetworkServer {
         }
     }
 
-    /// Kills all processes of the server.
+    /// Kills all of the server's processes.
     pub fn kill(&mut self) {
         if let Some(mut server) = self.server.take() {
             kill_process(server.id().cast_signed(), Signal::SIGKILL);

@@ -1,4 +1,4 @@
-//! `PgBouncer` between a service and its database.
+//! Runs `PgBouncer` between a service and its database.
 
 use std::{
     env, fs,
@@ -18,7 +18,7 @@ use crate::{
     process::{kill_process, wait_until},
 };
 
-/// Path of a `PgBouncer` 1.21 or newer, for all services of a test program with one database server.
+/// Environment variable with the path of a `PgBouncer` 1.21 or newer, for all services of a test program with one database server.
 const GIVEN: &str = "COMPLIANCE_TEST_PGBOUNCER";
 
 /// A running `PgBouncer` on a loopback port. Dropping it kills the process.
@@ -38,7 +38,7 @@ impl Pooler {
 
     /// Starts a pooler that connects to a server as this role.
     ///
-    /// `settings` are lines of its `[pgbouncer]` section. If this process is root, the pooler runs as the owner of the server's folder.
+    /// `settings` are lines of its `[pgbouncer]` section. If this process is root, the pooler runs as the server folder's owner.
     pub(crate) fn start(program: &Path, server: &str, role: &str, settings: &str, server_folder: &Path) -> Self {
         let folder = DataDir::new();
         fs::create_dir_all(folder.path()).unwrap();

@@ -1,11 +1,11 @@
-//! Thread priorities, for tests that measure a service on the same machine.
+//! Sets thread priorities for tests that measure a service on the same machine.
 
 use thread_priority::{
     NormalThreadSchedulePolicy, RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy,
     set_thread_priority_and_policy, thread_native_id,
 };
 
-/// Runs this thread before all others, like a client on another machine.
+/// Runs this thread before all others, like a client on a different machine.
 ///
 /// Otherwise, busy processors would delay the measuring thread by milliseconds. Without permission, does nothing.
 pub fn first() {

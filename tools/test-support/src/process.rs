@@ -1,4 +1,4 @@
-//! Processes, for synchronous tests.
+//! Runs and watches processes for synchronous tests.
 
 use std::{
     collections::BTreeSet,
@@ -19,11 +19,11 @@ use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 /// Maximum wait on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
 
-/// Waits until `done` returns true, and panics after three minutes. `what` completes the sentence "waited too long until".
+/// Waits until `done` returns true, and panics after three minutes. `what` completes the sentence "timed out waiting until".
 pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !done() {
-        assert!(start.elapsed() < PATIENCE, "waited too long until {what}");
+        assert!(start.elapsed() < PATIENCE, "timed out waiting until {what}");
         thread::sleep(Duration::from_millis(20));
     }
 }
@@ -34,7 +34,7 @@ pub fn output(command: &mut Command) -> (ExitStatus, String, String) {
     (status, String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
-/// Returns whether a process runs. Zombies do not count.
+/// Returns whether a process is running. Zombies do not count.
 pub fn is_running(pid: i32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
@@ -44,13 +44,13 @@ pub fn command_line(pid: i32) -> String {
     fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default().replace('\0', " ")
 }
 
-/// Sends a signal to a process, if it still runs.
+/// Sends a signal to a process, if it is still running.
 pub fn kill_process(pid: i32, signal: Signal) {
     assert!(pid > 1, "{pid} is not the process ID of a test process");
     let _ = kill(Pid::from_raw(pid), signal);
 }
 
-/// Returns a duplicate key of a JSON object. `None` for other texts.
+/// Returns a duplicate key of a JSON object, or `None` for other texts.
 pub(crate) fn doubled_key(line: &str) -> Option<String> {
     struct Keys;
     impl<'de> Visitor<'de> for Keys {

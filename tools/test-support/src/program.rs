@@ -1,4 +1,4 @@
-//! The `compliance` program as a process.
+//! Runs the `compliance` program as a process.
 //!
 //! Callers pass the program's path, because only tests of its package know it (`env!("CARGO_BIN_EXE_compliance")`).
 
@@ -163,7 +163,7 @@ impl Program {
         status.unwrap()
     }
 
-    /// Sends a request. Returns the response's status and JSON, or null without JSON.
+    /// Sends a request. Returns the response's status and JSON, or null if the body is not JSON.
     pub fn request(&self, method: &str, path: &str, token: &str, body: &str) -> (u16, Value) {
         let mut stream = self.send(method, path, token, body);
         let mut response = String::new();
@@ -187,7 +187,7 @@ impl Program {
         stream
     }
 
-    /// Returns the JSON of a response with the status 200.
+    /// Returns the JSON body of a response with status 200.
     pub fn get(&self, path: &str, token: &str) -> Value {
         let (status, body) = self.request("GET", path, token, "");
         assert_eq!(status, 200, "{path}: {body}");
@@ -200,7 +200,7 @@ impl Drop for Program {
         let _ = self.child.kill();
         let _ = self.child.wait();
         if !thread::panicking() {
-            assert_eq!(self.doubled.get(), None, "a log line has a duplicate key");
+            assert_eq!(self.doubled.get(), None, "a log line contains a duplicate key");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A proxy that can delay, cut and count messages between two parts of the service.
+//! Implements a proxy that can delay, cut and count messages between two parts of the service.
 
 use std::{
     collections::HashMap,
@@ -31,7 +31,7 @@ pub struct Proxy {
     address: SocketAddr,
     /// The server for new connections of a TCP proxy.
     server: Arc<Mutex<SocketAddr>>,
-    /// The folder of the socket of a database proxy.
+    /// A database proxy's socket folder.
     folder: Option<PathBuf>,
     accepting: AbortHandle,
 }
@@ -44,9 +44,9 @@ struct Shared {
     cuts: watch::Sender<usize>,
     /// The number of silences so far.
     silences: watch::Sender<usize>,
-    /// Whether new connections get no response.
+    /// Whether new connections receive no response.
     mute: AtomicBool,
-    /// A text, and how many further statements with this text lose their response.
+    /// A text, and how many more statements with this text lose their response.
     lost_answers: Mutex<Option<(String, usize)>>,
     connections: AtomicUsize,
     /// The number of oldest connections that close at their next use.
@@ -58,7 +58,7 @@ struct Shared {
 #[derive(Debug)]
 pub struct Held(#[expect(dead_code, reason = "held for its drop")] OwnedRwLockWriteGuard<()>);
 
-/// How to split the bytes of clients into messages.
+/// How to split clients' bytes into messages.
 #[derive(Clone, Copy)]
 enum Protocol {
     /// Does not split them.
@@ -113,19 +113,19 @@ impl Proxy {
         Self { shared, address, server, folder: Some(folder), accepting: accepting.abort_handle() }
     }
 
-    /// Returns the address of a TCP proxy.
+    /// Returns a TCP proxy's address.
     pub fn address(&self) -> SocketAddr {
         assert!(self.folder.is_none(), "a database proxy has a folder instead of an address");
         self.address
     }
 
-    /// Routes new connections of a TCP proxy to another server, and closes open connections.
+    /// Routes a TCP proxy's new connections to a different server, and closes open connections.
     pub fn lead_to(&self, server: SocketAddr) {
         *self.server.lock().unwrap() = server;
         self.cut();
     }
 
-    /// Returns the folder with the socket of a database proxy.
+    /// Returns the folder with a database proxy's socket.
     pub fn folder(&self) -> &Path {
         self.folder.as_deref().expect("a TCP proxy has an address instead of a folder")
     }
@@ -178,7 +178,7 @@ impl Proxy {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// Returns the number of round trips to the database so far. Checks of the database's state do not count.
+    /// Returns the number of round trips to the database so far. Database state checks do not count.
     pub fn round_trips(&self) -> usize {
         self.shared.round_trips.load(Ordering::SeqCst)
     }

@@ -19,7 +19,7 @@ impl GrpcClients {
         self.affiliates.create_affiliate(request).await.unwrap().into_inner().affiliate_id
     }
 
-    /// Saves observations of URLs, and returns the results.
+    /// Saves URL observations, and returns the results.
     pub async fn observe(&mut self, observations: Vec<UrlObservation>) -> Vec<ObservationResult> {
         self.monitoring.observe_urls(ObserveUrlsRequest { observations }).await.unwrap().into_inner().results
     }

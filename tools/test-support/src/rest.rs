@@ -1,4 +1,4 @@
-//! A REST client for tests, which compares each exchange with the OpenAPI document.
+//! Implements a REST client for tests, which compares each exchange with the OpenAPI document.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -40,7 +40,7 @@ impl RestClient {
         Self { base: format!("http://{address}"), client, token }
     }
 
-    /// Returns a client with the same connections and another token.
+    /// Returns a client with the same connections and a different token.
     #[must_use]
     pub fn with_token(&self, token: Option<String>) -> Self {
         Self { token, ..self.clone() }

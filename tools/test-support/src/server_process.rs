@@ -1,4 +1,4 @@
-//! The service as a separate process, to measure its memory.
+//! Runs the service as a separate process, to measure its memory.
 //!
 //! The process runs the test program with [`URL`], so it needs no other build.
 
@@ -11,7 +11,7 @@ use std::{
 
 use crate::{Options, RestClient, TestService, token};
 
-/// Environment variable with the database's URL. With it, a test program is a server.
+/// Environment variable with the database URL. With it, a test program is a server.
 const URL: &str = "COMPLIANCE_SERVE_FOR_A_TEST";
 const SERVING: &str = "serving ";
 

@@ -1,4 +1,4 @@
-//! The whole service in this process: a core, and gateways with a local and a remote core, each on its own port.
+//! Runs the whole service in this process: a core, and gateways with a local and a remote core, each on its own port.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -27,19 +27,19 @@ pub enum Layer {
 pub struct Options {
     /// The rate limit per company. Off by default.
     pub rate_limit: RateLimit,
-    /// Limits for single companies. None by default.
+    /// Per-company limits. None by default.
     pub company_limits: Vec<CompanyLimit>,
-    /// The settings of both gateways.
+    /// Both gateways' settings.
     pub settings: Settings,
     /// Maximum number of open lists, exports and streams per company.
     pub company_streams: usize,
-    /// Timeout of a call in the core.
+    /// Call timeout in the core.
     pub call_timeout: Duration,
-    /// Timeout of a stream of records.
+    /// Timeout for a record stream.
     pub list_timeout: Duration,
     /// Memory for requests in the core, in bytes.
     pub request_memory: usize,
-    /// Maximum message size of the core, in bytes.
+    /// The core's maximum message size, in bytes.
     pub message_limit: usize,
     /// Maximum age of a connection to the core.
     pub max_connection_age: Duration,
@@ -70,7 +70,7 @@ impl Default for Options {
 pub struct TestService {
     /// The test's connections to the service's database.
     pub pool: PgPool,
-    /// The address of the core.
+    /// The core's address.
     pub grpc: SocketAddr,
     /// The address of the gateway with the core in its process.
     pub rest: SocketAddr,

@@ -1,4 +1,4 @@
-//! A core in the test's process, with its own database.
+//! Runs a core in the test's process, with its own database.
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ impl TestCore {
         owner.close().await;
         let served = behind_pooler(database.clone().username(SERVICE_ROLE));
         let served = database::open(served.into(), connections).await.unwrap();
-        // The core can use all of its connections, so the test has its own.
+        // The core can use all of its connections, so the test opens its own connections.
         let pool = (owner.options().clone())
             .max_connections(16)
             .acquire_timeout(Duration::from_mins(1))

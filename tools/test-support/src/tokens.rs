@@ -1,4 +1,4 @@
-//! Companies and their tokens.
+//! Creates companies and their tokens.
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +20,7 @@ pub fn secret() -> Secret {
     Secret::new([42; 32]).unwrap()
 }
 
-/// Returns a verifier that accepts the tokens of this module.
+/// Returns a verifier that accepts this module's tokens.
 pub async fn verifier() -> Arc<Verifier> {
     let source = KeySource { secret: Some(secret()), ..KeySource::default() };
     Arc::new(Verifier::new(source, None).await.unwrap())
@@ -61,7 +61,7 @@ pub fn sign(claims: &Claims) -> String {
     issue(&secret(), claims).unwrap()
 }
 
-/// Returns a token with valid claims, signed with another secret.
+/// Returns a token with valid claims, signed with a different secret.
 pub fn forged_token(company: i64) -> String {
     let claims = Claims { scope: Some(SCOPE_MONITOR.to_owned()), ..Claims::new(company, now(), 3600) };
     issue(&Secret::new([7; 32]).unwrap(), &claims).unwrap()
@@ -78,10 +78,10 @@ pub fn invalid_tokens(company: i64) -> Vec<(&'static str, Option<String>, &'stat
         ("no token", None, "TOKEN_MISSING"),
         ("a forged token", Some(forged_token(company)), "TOKEN_INVALID"),
         ("an expired token", Some(sign(&Claims { exp: now() - 1, ..good.clone() })), "TOKEN_EXPIRED"),
-        ("another audience", Some(sign(&audience(json!("affiliate-compliance-2")))), "TOKEN_INVALID"),
-        ("a list of other audiences", Some(sign(&audience(json!(["another"])))), "TOKEN_INVALID"),
+        ("a wrong audience", Some(sign(&audience(json!("affiliate-compliance-2")))), "TOKEN_INVALID"),
+        ("a list of wrong audiences", Some(sign(&audience(json!(["another"])))), "TOKEN_INVALID"),
         ("company 0", Some(sign(&Claims { company_id: 0, ..good.clone() })), "TOKEN_INVALID"),
-        ("a token of the future", Some(sign(&Claims { nbf: Some(now() + 3600), ..good })), "TOKEN_INVALID"),
-        ("no JSON Web Token", Some("a.b.c".to_owned()), "TOKEN_INVALID"),
+        ("a token that is not yet valid", Some(sign(&Claims { nbf: Some(now() + 3600), ..good })), "TOKEN_INVALID"),
+        ("not a JSON Web Token", Some("a.b.c".to_owned()), "TOKEN_INVALID"),
     ]
 }

@@ -1,4 +1,4 @@
-//! Values for every writable field. Tests that cover all fields fail if a field has no value here.
+//! Defines values for every writable field. Tests that cover all fields fail if a field has no value here.
 
 use compliance_api::{
     description::Message,
@@ -46,6 +46,6 @@ fn complete(values: Value, message: &Message, without: &[&str]) -> Map<String, V
     let mut names = message.names().collect::<Vec<_>>();
     with_value.sort_unstable();
     names.sort_unstable();
-    assert_eq!(with_value, names, "the values do not match the fields of the message");
+    assert_eq!(with_value, names, "the values do not match the message's fields");
     values
 }

@@ -1,4 +1,4 @@
-//! A webhook receiver: HTTPS on this machine, with its own certificate authority.
+//! Runs a webhook receiver: HTTPS on this machine, with its own certificate authority.
 
 use std::{
     collections::HashMap,
@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// A received message.
 #[derive(Clone, Debug)]
 pub struct Received {
-    /// The path of the request, without a query.
+    /// The request path, without a query.
     pub path: String,
     headers: HashMap<String, String>,
     /// The raw body.
@@ -68,7 +68,7 @@ impl Received {
 /// How the receiver responds to messages.
 #[derive(Clone, Debug)]
 pub enum Reaction {
-    /// Responds with this status and further headers. A 200 has an endless body.
+    /// Responds with this status and further headers. A 200 response contains an endless body.
     Respond(&'static str),
     /// Does not respond until notified.
     Hang(Arc<Notify>),

@@ -1,4 +1,4 @@
-//! Large bodies and decompression bombs. Measures the memory of the whole process, with its own allocator.
+//! Sends large bodies and decompression bombs. Measures the whole process's memory use, with its own allocator.
 
 use std::{
     io::{Read as _, Write as _},
@@ -19,7 +19,7 @@ const COMPANIES: i64 = 12;
 const BODIES: usize = 36;
 /// Slightly less than the maximum body size, in bytes.
 const LARGE: usize = 31 << 20;
-/// The name, the headers and the body of a request.
+/// A request's name, headers and body.
 type Form = (&'static str, String, Vec<u8>);
 
 /// Returns a body that the service reads completely, then rejects because of its content.
@@ -37,7 +37,7 @@ fn with_length(name: &'static str, headers: &str, body: Vec<u8>) -> Form {
     (name, format!("{headers}Content-Length: {}\r\n", body.len()), body)
 }
 
-/// Sends a body on its own connection. Returns the status of the response.
+/// Sends a body on its own connection, and returns the response status.
 fn send(rest: SocketAddr, token: &str, (name, headers, body): &Form) -> u16 {
     let mut stream = TcpStream::connect(rest).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -45,7 +45,7 @@ fn send(rest: SocketAddr, token: &str, (name, headers, body): &Form) -> u16 {
         "POST /api/urls HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n{headers}\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
-    // The service does not have to read the rest of a rejected body.
+    // The service does not need to read the rest of a rejected body.
     let _ = stream.write_all(body);
     let mut received = Vec::new();
     let _ = stream.read_to_end(&mut received);

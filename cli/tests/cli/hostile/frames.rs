@@ -1,4 +1,4 @@
-//! Builds HTTP/2 frames by hand, because libraries refuse to send malicious frames.
+//! Builds HTTP/2 frames manually, because libraries refuse to send malicious frames.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -18,7 +18,7 @@ pub(crate) const CONTINUATION: u8 = 9;
 pub(crate) const END_STREAM: u8 = 1;
 pub(crate) const END_HEADERS: u8 = 4;
 
-/// Setting for the initial window of each stream.
+/// Setting for each stream's initial window size.
 pub(crate) const INITIAL_WINDOW_SIZE: u16 = 4;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

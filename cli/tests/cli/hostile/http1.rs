@@ -1,4 +1,4 @@
-//! HTTP/1.1 attacks: slow heads, slow bodies, stalled readers and endless heads.
+//! Attacks over HTTP/1.1, with slow heads, slow bodies, stalled readers and endless heads.
 
 use std::{
     io::Write as _,
@@ -50,7 +50,7 @@ fn send_slowly(mut streams: Vec<TcpStream>, byte: u8) -> Vec<Vec<u8>> {
     all
 }
 
-/// Returns the number of established connections of a port.
+/// Returns a port's number of established connections.
 fn established(address: SocketAddr) -> usize {
     let (port, established) = (format!(":{:04X}", address.port()), "01");
     let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
@@ -58,7 +58,7 @@ fn established(address: SocketAddr) -> usize {
     fields.filter(|fields| fields[1].ends_with(&port) && fields[3] == established).count()
 }
 
-/// Connects a client with a small receive buffer that never reads.
+/// Connects a client that has a small receive buffer and never reads.
 fn without_reader(address: SocketAddr, request: &[u8]) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
@@ -100,8 +100,8 @@ pub(super) fn attack_all(world: &World) {
         let mut streams: Vec<_> = (0..8).map(|_| without_reader(rest, request.as_bytes())).collect();
         // Other clients use one connection at a time. The system's list changes while the test reads it in parts, so a
         // single read can miss connections.
-        wait_until("all stalled readers are cut off", || (0..3).all(|_| established(rest) <= 1));
-        // The part of the list in the system's buffers is incomplete.
+        wait_until("all stalled readers are disconnected", || (0..3).all(|_| established(rest) <= 1));
+        // The system's buffers contain only a part of the list.
         for stream in &mut streams {
             let (ended, received) = read_to_end(stream, PATIENCE);
             assert_eq!(ended, End::Closed);

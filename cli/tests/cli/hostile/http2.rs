@@ -1,4 +1,4 @@
-//! HTTP/2 attacks on both ports: floods of frames, resets and headers, and one-byte windows.
+//! Attacks both ports over HTTP/2, with floods of frames, resets and headers, and with one-byte windows.
 
 use std::{
     io::Write as _,

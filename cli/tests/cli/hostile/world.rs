@@ -23,18 +23,18 @@ use crate::{
 pub(crate) const TIME: Duration = Duration::from_secs(1);
 /// Maximum wait before the test fails. A busy machine can be many times slower.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
-/// Calls of other clients before an attack, for comparison.
+/// Number of other clients' calls before an attack, for comparison.
 const CALLS_BEFORE: usize = 400;
-/// Minimum calls of other clients during an attack. The test repeats short attacks to get enough calls for a p99.
+/// Minimum number of other clients' calls during an attack. The test repeats short attacks to get enough calls for a p99.
 const CALLS_DURING: usize = 400;
-/// Pause between two calls of other clients.
+/// Pause between another client's calls.
 const PAUSE: Duration = Duration::from_millis(2);
-/// Maximum memory of the service during an attack, in KiB.
+/// The service's maximum memory use during an attack, in KiB.
 const MEMORY: u64 = 160 << 10;
 /// Memory that the allocator keeps per thread, in KiB: a huge page. On a busy machine, computations take longer, so more
 /// threads compute at the same time.
 const THREAD: u64 = 2 << 10;
-/// Number of affiliates. Their list is longer than the system's buffers.
+/// Number of affiliates. Their list exceeds the system's buffers.
 const AFFILIATES: usize = 6000;
 
 /// A running service.
@@ -81,7 +81,7 @@ impl World {
         self.attack_within(MEMORY, name, attack);
     }
 
-    /// Like [`Self::attack`], with another memory limit, in KiB.
+    /// Like [`Self::attack`], with a different memory limit, in KiB.
     pub(crate) fn attack_within(&self, most: u64, name: &str, attack: impl Fn() + Sync) {
         let clear = format!("/proc/{}/clear_refs", self.service.pid());
         fs::OpenOptions::new().write(true).open(clear).unwrap().write_all(b"5").unwrap();
@@ -91,7 +91,7 @@ impl World {
         thread::scope(|scope| {
             let rest = scope.spawn(move || use_rest(rest, token, progress));
             let grpc = scope.spawn(move || use_grpc(grpc, token, progress));
-            wait_until("other clients are served", || progress.has(CALLS_BEFORE));
+            wait_until("other clients receive responses", || progress.has(CALLS_BEFORE));
             let (end, before_attack) = (End(progress), progress.calls.load(Ordering::Relaxed));
             progress.is_attacked.store(true, Ordering::Relaxed);
             let attack = &attack;
@@ -160,7 +160,7 @@ fn add_affiliates(address: SocketAddr, token: &str) {
     assert!(created.iter().all(|result| result.code() == ResultCode::Saved));
 }
 
-/// Progress of the other clients.
+/// The other clients' progress.
 #[derive(Default)]
 struct Progress {
     calls: AtomicUsize,
@@ -175,7 +175,7 @@ impl Progress {
     }
 }
 
-/// Call durations of the other clients.
+/// The other clients' call durations.
 #[derive(Default)]
 struct Latencies {
     before: Vec<Duration>,
@@ -189,7 +189,7 @@ impl Latencies {
     }
 }
 
-/// Returns the time within which this percentage of calls got a response.
+/// Returns the time within which this percentage of calls received a response.
 fn percentile(latencies: &mut [Duration], percent: usize) -> Duration {
     latencies.sort_unstable();
     let index = (latencies.len() * percent).div_ceil(100).saturating_sub(1);

@@ -1,4 +1,4 @@
-//! The model: which values the witness table must and must not contain.
+//! Models which values the witness table must and must not contain.
 
 use std::{
     sync::Mutex,
@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::plan::Plan;
 use crate::witness::until_quiet;
 
-/// Tables with the recorded facts about interleavings.
+/// Tables that record facts about interleavings.
 pub(super) const SCHEMA: &str = "
 create table interleavings (company_id bigint primary key, plan text not null, ended timestamptz);
 create table acknowledged (company_id bigint not null, key text not null, value text not null);
@@ -61,7 +61,7 @@ pub(super) async fn keep(
     Ok(())
 }
 
-/// Selects all violations of the model.
+/// Selects all model violations.
 const VIOLATIONS: &str = "
 select 'began ' || round(extract(epoch from w.began - i.ended) * 1000) || ' ms after its caller had left: ' || min(w.key || ' ' || w.value)
     || ' (' || count(*) || ' rows): ' || i.plan
@@ -79,7 +79,7 @@ select 'acknowledged once, and written ' || count(w.n) || ' times: ' || a.key ||
 from acknowledged a left join witness w using (company_id, key, value) left join interleavings i using (company_id)
 group by a.company_id, a.key, a.value having count(w.n) <> 1";
 
-/// Waits for the service's last statement, and returns the violations of the model. `late` is how late statements began.
+/// Waits for the service's last statement, and returns the model violations. `late` is how late statements began.
 pub(super) async fn violations(connection: &mut PgConnection, late: f64) -> Vec<String> {
     until_quiet(connection).await;
     sqlx::query_scalar(VIOLATIONS).bind(SENT + late).fetch_all(connection).await.unwrap()

@@ -1,4 +1,4 @@
-//! Random plans of interleavings.
+//! Generates random plans for interleavings.
 
 use load_test::workload::{LoadRequest, Rng, affiliate};
 
@@ -23,11 +23,11 @@ pub(super) enum Kind {
 /// Why OLD waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Batches of its company, one of which waits for rows of an open transaction.
+    /// Its company's batches. One of them waits for rows that an open transaction holds.
     Batches,
-    /// Long batches of its company, which do not wait.
+    /// Its company's long batches, which do not wait.
     LongBatches,
-    /// Rows, names or URLs of an open transaction.
+    /// Rows, names or URLs that an open transaction holds.
     Rows,
     /// An advisory lock: for the counts, or for updates in order.
     Advisory,
@@ -35,7 +35,7 @@ pub(super) enum Wait {
     Permits,
 }
 
-/// How the caller of OLD disconnects.
+/// How OLD's caller disconnects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leave {
     /// Closes its connection (REST).
@@ -44,9 +44,9 @@ pub(super) enum Leave {
     Reset,
     /// Cancels its call (gRPC).
     Cancel,
-    /// Gets `DEADLINE_EXCEEDED` (gRPC) after this number of milliseconds.
+    /// Receives `DEADLINE_EXCEEDED` (gRPC) after this number of milliseconds.
     Deadline(u64),
-    /// Gets 504 (REST).
+    /// Receives 504 (REST).
     Timeout,
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Plan {
     pub(super) shared: bool,
     /// Whether NEW is sent over gRPC.
     pub(super) grpc: bool,
-    /// Number of items in a long request for URLs.
+    /// Number of items in a long URL request.
     urls: usize,
     /// Pauses, in milliseconds.
     pub(super) pauses: [u64; 3],
@@ -128,17 +128,17 @@ impl Plan {
         }
     }
 
-    /// Returns the ID of an affiliate of the company.
+    /// Returns the ID of one of the company's affiliates.
     pub(super) fn id(&self, index: i64) -> i64 {
         self.company * 100 + index
     }
 
-    /// Returns a name or URL that an open transaction takes and a batch of the company needs.
+    /// Returns a name or URL that an open transaction holds and one of the company's batches needs.
     pub(super) fn blocker(&self, index: usize) -> String {
         self.key("blocker", index)
     }
 
-    /// Returns the name or URL of a request's item.
+    /// Returns the name or URL of a request item.
     pub(super) fn key(&self, who: &str, index: usize) -> String {
         if self.kind.is_url() {
             format!("https://{who}-{}.example/{index}", self.number)
@@ -147,7 +147,7 @@ impl Plan {
         }
     }
 
-    /// Returns OLD, or a similar request of another caller for other affiliates.
+    /// Returns OLD, or a similar request from a different caller for different affiliates.
     pub(super) fn like_old(&self, who: &str, first: i64) -> LoadRequest {
         let (id, notes) = (|index| self.id(first + index), format!("{who}-{}", self.number));
         match self.kind {
@@ -172,7 +172,7 @@ impl Plan {
         }
     }
 
-    /// Returns a batch of the company that OLD waits for.
+    /// Returns one of the company's batches that OLD waits for.
     pub(super) fn own_batch(&self, index: usize) -> LoadRequest {
         let who = format!("own{index}");
         let first = 10 + 5 * index as i64;

@@ -26,22 +26,22 @@ const OTHERS: i64 = 6;
 /// How an interleaving ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// The caller of OLD left, and the service acknowledged NEW.
+    /// OLD's caller disconnected, and the service acknowledged NEW.
     Left,
-    /// The service acknowledged OLD before its caller left.
+    /// The service acknowledged OLD before its caller disconnected.
     Acknowledged,
     /// The service never received OLD.
     NotReceived,
     /// The service noticed the end of the call only after NEW.
     NoticedLate,
-    /// The service rejected NEW, for example because it had written OLD before the caller left.
+    /// The service rejected NEW, for example because it had written OLD before the caller disconnected.
     NewRefused,
 }
 
 impl Ended {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Left => "left",
+            Self::Left => "disconnected",
             Self::Acknowledged => "acknowledged before",
             Self::NotReceived => "not received",
             Self::NoticedLate => "noticed late",
@@ -54,7 +54,7 @@ type Writing = (i64, LoadRequest, JoinHandle<anyhow::Result<()>>);
 
 pub(super) async fn run(world: &World, connection: &mut PgConnection, plan: &Plan) -> anyhow::Result<Ended> {
     let ended = tokio::time::timeout(PATIENCE, interleave(world, connection, plan)).await;
-    ended.context("the interleaving does not end")?
+    ended.context("the interleaving timed out")?
 }
 
 async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -> anyhow::Result<Ended> {
@@ -62,7 +62,7 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
     let mut acknowledged = Vec::new();
     lock(connection, plan).await?;
 
-    // Create the reason why OLD waits.
+    // Make OLD wait.
     let mut own = Vec::new();
     match plan.wait {
         Wait::Batches | Wait::LongBatches => {
@@ -101,7 +101,7 @@ async fn interleave(world: &World, connection: &mut PgConnection, plan: &Plan) -
     if !matches!(plan.leave, Leave::Deadline(_) | Leave::Timeout) {
         calling.abort();
     }
-    let answered = (&mut calling).await.unwrap_or_else(|_| bail!("the caller left")).is_ok();
+    let answered = (&mut calling).await.unwrap_or_else(|_| bail!("the caller disconnected")).is_ok();
     let ended = if answered { None } else { world.ended(&id).await };
     let mut result = if answered { Ended::Acknowledged } else { Ended::Left };
     if answered {

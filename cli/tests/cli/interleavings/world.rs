@@ -1,4 +1,4 @@
-//! Runs the processes on one database, and reads the ends of requests from their access logs.
+//! Runs the processes on one database, and reads from their access logs when requests end.
 
 use std::{
     collections::HashMap,
@@ -40,7 +40,7 @@ pub(super) struct World {
     programs: Programs,
 }
 
-/// Ends of requests in the logs, by request ID.
+/// Logged request ends, by request ID.
 #[derive(Default)]
 struct Left {
     ends: Mutex<HashMap<String, End>>,
@@ -81,14 +81,14 @@ impl World {
         Self { sides: patient, impatient, left, _services: Mutex::new(services), programs }
     }
 
-    /// Opens a superuser connection on which no trigger fires.
+    /// Opens a superuser connection whose statements fire no triggers.
     pub(super) async fn connect(&self) -> PgConnection {
         let mut connection = PgConnection::connect(&self.programs.admin_database()).await.unwrap();
         sqlx::raw_sql("set session_replication_role = replica").execute(&mut connection).await.unwrap();
         connection
     }
 
-    /// Returns the Unix time at which the service logged the end of a request; `None` if the service never received it.
+    /// Returns the Unix time at which the service logged the end of a request, or `None` if the service never received the request.
     pub(super) async fn ended(&self, id: &str) -> Option<f64> {
         let deadline = tokio::time::Instant::now() + Duration::from_secs(5);
         loop {
@@ -105,7 +105,7 @@ impl World {
         }
     }
 
-    /// Returns the Unix time at which a core logged the end of a request; `None` without a log line.
+    /// Returns the Unix time at which a core logged the end of a request, or `None` if there is no log line.
     pub(super) fn ended_in_core(&self, id: &str) -> Option<f64> {
         let end = self.left.ends.lock().unwrap().get(id).copied().unwrap_or_default();
         end.in_core.map(|at| at.duration_since(UNIX_EPOCH).unwrap().as_secs_f64())

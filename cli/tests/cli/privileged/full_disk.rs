@@ -29,7 +29,7 @@ impl Drop for Mounted {
     }
 }
 
-/// Writers get 503, and saved records survive, whether a statement or the whole database fails. The log names the reason.
+/// Writers receive 503, and saved records survive, whether a statement or the whole database fails. The log contains the reason.
 #[test]
 #[ignore = "mounts a file system: tools/scripts/check-deploy runs it as root"]
 fn service_recovers_from_full_disk() {

@@ -67,7 +67,7 @@ pub(super) async fn audit(database: &str, sides: &[Side], models: Vec<Model>) ->
         audit.key(&key, &sent, &values);
         if last.remove(&key).as_ref() != values.last() {
             audit.lost += 1;
-            audit.violations.push(format!("{key:?} does not have the last written value, {:?}", values.last()));
+            audit.violations.push(format!("{key:?} does not contain the last written value, {:?}", values.last()));
         }
     }
     for (key, _) in written {
@@ -78,7 +78,9 @@ pub(super) async fn audit(database: &str, sides: &[Side], models: Vec<Model>) ->
     for (side, (company, count)) in sides.iter().flat_map(|side| urls.iter().map(move |of| (side, of))) {
         let total = calls::total_of_urls(side, &token_of(*company)).await.unwrap();
         if total != *count {
-            audit.violations.push(format!("company {company} has {count} URLs, but its list has a total of {total}"));
+            audit
+                .violations
+                .push(format!("company {company} has {count} URLs, but its list reports a total of {total}"));
         }
     }
     audit

@@ -1,4 +1,4 @@
-//! A client makes one call after another, on both sides and layers, and remembers its writes and their acknowledgements.
+//! Runs a client that makes one call after another, on both sides and layers, and records its writes and their acknowledgements.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -23,17 +23,17 @@ use crate::{
 /// Wait after a disconnect or rejection, before the client writes the same records again. During this time, the service notices the disconnect
 /// and ends running statements.
 const SETTLED: Duration = Duration::from_millis(500);
-/// Affiliates of a client. Batches write any of them, and single updates write the first two.
+/// Number of affiliates per client. Batches write any of them, and single updates write the first two.
 const AFFILIATES: usize = 120;
-/// Observed URLs of a client.
+/// Number of observed URLs per client.
 const OBSERVED: usize = 200;
 /// Maximum duration of a call.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Values sent for each key of a company, in order, and whether the service acknowledged each value.
+/// Values sent for each of a company's keys, in order, and whether the service acknowledged each value.
 pub(super) type Model = HashMap<(i64, String), Vec<(String, bool)>>;
 
-/// Outcomes of the calls.
+/// Call outcomes.
 #[derive(Default)]
 pub(super) struct Outcomes {
     counts: BTreeMap<&'static str, usize>,
@@ -75,7 +75,7 @@ impl Client {
         Self { number, company, token, chance, shared, model: Model::new(), ids: Vec::new(), next: 0 }
     }
 
-    /// Makes calls until the load ends. Returns the writes.
+    /// Makes calls until the load ends, and returns the writes.
     pub(super) async fn run(mut self) -> Model {
         while self.ids.is_empty() && !self.is_over() {
             self.create_own().await;
@@ -183,7 +183,7 @@ impl Client {
         let name = match &result {
             Ok(Ok(())) => "acknowledged",
             Ok(Err(error)) => self.classified(&format!("{error:#}")),
-            Err(_) if leaves => "left",
+            Err(_) if leaves => "disconnected",
             Err(_) => {
                 self.shared.outcomes.lock().unwrap().wrong.push(format!("no response within {PATIENCE:?}: {via:?}"));
                 "not answered"
@@ -210,7 +210,7 @@ impl Client {
             "unavailable"
         } else if is(&["status 504", "Some(\"4\")", "DeadlineExceeded", "Some(\"1\")"]) {
             "timed out"
-        } else if is(&["status ", "not every item", "the response"]) {
+        } else if is(&["status ", "not every item", "wrong response", "the response"]) {
             let error = format!("company {}: {error}", self.company);
             self.shared.outcomes.lock().unwrap().wrong.push(error);
             "wrong"
@@ -265,7 +265,7 @@ async fn make(side: Side, via: Via, token: String, company: i64, write: Write) -
     }
 }
 
-/// Observes URLs, like an import from monitoring.
+/// Observes URLs, as an import from monitoring does.
 async fn observe(side: &Side, company: i64, observations: Vec<UrlObservation>) -> anyhow::Result<()> {
     let channel = Endpoint::from_shared(format!("http://{}", side.grpc.address))?.connect().await?;
     let mut clients = GrpcClients::over(channel, &monitoring_token_of(company));

@@ -71,7 +71,7 @@ impl Fault {
     }
 }
 
-/// Processes of the service: one with both tiers, and one for each tier.
+/// The service's processes: one with both tiers, and one for each tier.
 pub(super) struct Services<'p> {
     programs: &'p Programs,
     serve: Service,
@@ -117,14 +117,14 @@ impl<'p> Services<'p> {
                 threads.block_on(async { tokio::time::timeout(PATIENCE, write).await })
             };
             while !matches!(write(), Ok(Ok(()))) {
-                assert!(started.elapsed() < PATIENCE, "{via:?} of {} does not recover", side.rest.authority);
+                assert!(started.elapsed() < PATIENCE, "{via:?} of {} did not recover", side.rest.authority);
                 thread::sleep(Duration::from_millis(20));
             }
         }
         started.elapsed()
     }
 
-    /// Injects a fault, and waits until no earlier statement runs. Returns the recovery time.
+    /// Injects a fault, and waits until no earlier statement is running. Returns the recovery time.
     pub(super) fn inject(
         &mut self,
         fault: Fault,

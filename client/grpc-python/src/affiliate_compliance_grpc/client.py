@@ -1,4 +1,4 @@
-"""Calls and streams, each with a token, a deadline and retries."""
+"""Calls operations and opens streams, with tokens, deadlines and retries."""
 
 import collections
 import itertools
@@ -21,14 +21,14 @@ from .operations import STREAMS, Operation, operations, position
 Token: TypeAlias = str | Callable[[], str]
 """A token, or a function that returns a valid token. The client calls the function for each request."""
 
-# Codes after which the same request can succeed.
+# Status codes that the client retries.
 AGAIN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
-# Seconds before the second attempt. The wait doubles with each attempt up to LONGEST_WAIT, and has random jitter.
+# Seconds before the second attempt. The wait doubles with each attempt, up to LONGEST_WAIT, with random jitter.
 FIRST_WAIT = 0.1
 LONGEST_WAIT = 5.0
-# Observations per message. Several hundred to two thousand are fastest.
+# Observations per message. Batches of several hundred to two thousand are fastest.
 OBSERVATIONS = 500
-# Affiliates per message of a sync.
+# Affiliates per sync message.
 AFFILIATES = 1000
 # Maximum number of unacknowledged chunks. The service saves one chunk while the next one is in transit.
 CHUNKS = 2
@@ -39,7 +39,7 @@ TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 def checked_token(text: str) -> str:
-    """Returns the token without surrounding whitespace, such as a final newline. Errors never contain the token."""
+    """Returns the token without surrounding whitespace, such as a trailing newline. Errors never contain the token."""
     token = text.strip()
     if not TOKEN.fullmatch(token):
         raise ValueError("the token is empty" if not token else "the token is invalid: it contains a space, a line break or another invalid character")
@@ -47,13 +47,13 @@ def checked_token(text: str) -> str:
 
 
 class Client:
-    """Calls the service for a token's company. `target` is `host:port` or `https://host:port`.
+    """Calls the service on behalf of a token's company. `target` is `host:port` or `https://host:port`.
 
-    If the service is busy or unreachable, or the company exceeds its rate limit, the client repeats the call. It makes at most `tries`
-    attempts within `deadline` seconds. All operations are safe to repeat. If the service rejects a token that came from a function, the
-    client calls the function again, and repeats the call once. Threads can share a client.
+    If the service is busy or unreachable, or the company exceeds its rate limit, the client retries the call. It makes at most `tries`
+    attempts within `deadline` seconds. All operations are safe to retry. If the service rejects a token from a function, the client calls
+    the function again, and retries the call once. Threads can share a client.
 
-    A failed call raises `Refusal`. Its `reason` comes from the service, such as `ETAG_MISMATCH`. Invalid addresses and tokens raise ValueError.
+    A failed call raises `Refusal`. Its `reason`, such as `ETAG_MISMATCH`, comes from the service. Invalid addresses and tokens raise ValueError.
     """
 
     def __init__(self, target: str | grpc.Channel, token: Token, *, deadline: float = 30, tries: int = 5, **certificates: Any) -> None:
@@ -73,7 +73,7 @@ class Client:
         self.channel.close()
 
     def call(self, request: Message, *, deadline: float | None = None) -> Any:
-        """Returns the response of the request's operation: `GetComplianceUrlRequest` returns a `ComplianceUrl`."""
+        """Calls the request's operation, and returns the response: a `ComplianceUrl` for a `GetComplianceUrlRequest`."""
         operation = self._operation(request, is_stream=False)
         send = self.channel.unary_unary(
             operation.path, request_serializer=type(request).SerializeToString, response_deserializer=operation.response.FromString
@@ -87,8 +87,8 @@ class Client:
                 attempts.again(refusal(error), end)
 
     def messages(self, request: Message) -> Iterator[Any]:
-        """Yields the messages of a stream, and resumes it after a lost connection. To resume after a restart of your program, save the last ID
-        of a message. A stream that ends without an error is complete."""
+        """Yields a stream's messages, and resumes the stream after a lost connection. To resume after your program restarts, save the last ID
+        of each message. A stream that ends without an error is complete."""
         operation, stream = self._operation(request, is_stream=True), STREAMS[request.DESCRIPTOR.name]
         send = self.channel.unary_stream(
             operation.path, request_serializer=type(request).SerializeToString, response_deserializer=operation.response.FromString
@@ -113,7 +113,7 @@ class Client:
                 attempts.again(refusal(error))
 
     def records(self, request: Message) -> Iterator[Any]:
-        """Yields the records of a stream: affiliates for a `ListAffiliatesRequest`, pages of changes for a `WatchChangesRequest`."""
+        """Yields a stream's records: affiliates for a `ListAffiliatesRequest`, pages of changes for a `WatchChangesRequest`."""
         for message in self.messages(request):
             records = getattr(message, STREAMS[request.DESCRIPTOR.name].records)
             yield from [records] if isinstance(records, Message) else records
@@ -129,8 +129,8 @@ class Client:
     ) -> Iterator[observations_pb2.ObservationResult]:
         """Saves many observations over one stream, and yields a result for each, in order.
 
-        After a lost connection, sends unacknowledged observations again. The service ends a stream after a minute without observations: if they
-        arrive slowly, use `observe`."""
+        After a lost connection, resends unacknowledged observations. The service ends a stream after a minute without observations. If your
+        observations arrive slowly, use `observe`."""
         observed = iter(observations)
         send = self._exchange(observations_pb2.StreamUrlObservationsRequest)
         waiting: collections.deque[Message] = collections.deque()
@@ -148,7 +148,7 @@ class Client:
                         requests.put(waiting[-1])
                     if not waiting:
                         requests.put(None)
-                        # The service only sends its status.
+                        # Only the service's status remains.
                         yield from stream
                         return
                     results = next(stream).results
@@ -170,9 +170,9 @@ class Client:
         max_absent: int | None = None,
         validate_only: bool = False,
     ) -> tuple[list[affiliate_sync_pb2.AffiliateSyncResult], list[affiliate_sync_pb2.AbsentAffiliate]]:
-        """Updates the stored affiliates from a complete list. Returns a result for each, and the absent affiliates if you ask for them.
+        """Updates the stored affiliates from a complete list. Returns a result for each item, and the absent affiliates on request.
 
-        After a lost connection, sends the whole list again."""
+        After a lost connection, resends the whole list."""
         listed, chunks = iter(affiliates), []
         while batch := list(itertools.islice(listed, AFFILIATES)):
             chunks.append(affiliate_sync_pb2.SyncAffiliatesRequest(affiliates=batch, validate_only=validate_only))
@@ -213,13 +213,13 @@ class Client:
 
 
 class Attempts:
-    """Counts the attempts of a call, and waits between them."""
+    """Counts a call's attempts, and waits between them."""
 
     def __init__(self, tries: int, may_renew: bool) -> None:
         self.failed, self.tries, self.may_renew = 0, tries, may_renew
 
     def again(self, refused: Refusal, end: float | None = None) -> None:
-        """Waits until the call can be sent again, or raises the error."""
+        """Waits until the next attempt, or raises the error."""
         if refused.code == grpc.StatusCode.UNAUTHENTICATED and self.may_renew:
             # The token may have expired in transit.
             self.may_renew = False

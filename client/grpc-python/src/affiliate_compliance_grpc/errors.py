@@ -1,4 +1,4 @@
-"""Why a call failed."""
+"""Decodes the service's errors."""
 
 from dataclasses import dataclass, field
 
@@ -11,19 +11,19 @@ DOMAIN = "compliance.v1"
 
 @dataclass
 class Refusal(Exception):
-    """A call failed after its retries."""
+    """Raised if a call fails after its retries."""
 
     code: grpc.StatusCode
     message: str
     """The error, as a sentence."""
     reason: str = ""
-    """A name of `compliance.v1.Reason` without its prefix, such as `ETAG_MISMATCH`; empty if the service was not reached."""
+    """A `compliance.v1.Reason` without its prefix, such as `ETAG_MISMATCH`. Empty if the client cannot reach the service."""
     violations: list[error_details_pb2.BadRequest.FieldViolation] = field(default_factory=list)
     """The `field` and a `description` for each violated rule. A field can have several violations."""
     metadata: dict[str, str] = field(default_factory=dict)
     """Details for programs, such as `last_position` for `POSITION_GONE`."""
     retry_after: float = 0
-    """Seconds that the service asks to wait."""
+    """The wait that the service asks for, in seconds."""
 
     def __str__(self) -> str:
         violations = "".join(f"; {violation.field}: {violation.description}" for violation in self.violations)
@@ -31,7 +31,7 @@ class Refusal(Exception):
 
 
 def refusal(error: grpc.RpcError) -> Refusal:
-    """Decodes an error that a generated stub raised."""
+    """Decodes an error raised by a generated stub."""
     decoded = Refusal(error.code(), error.details() or "")
     status = rpc_status.from_call(error)
     for detail in status.details if status else []:

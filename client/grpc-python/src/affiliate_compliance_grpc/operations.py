@@ -1,4 +1,4 @@
-"""The operations of the contract. Each operation has its own request type, which identifies it."""
+"""Finds the contract's operations by their request types."""
 
 import importlib
 import pkgutil
@@ -20,7 +20,7 @@ class Operation:
 
 
 def operations() -> dict[str, Operation]:
-    """Returns the operations by the full names of their requests."""
+    """Returns the operations by full request name."""
     modules = [name for _, name, _ in pkgutil.iter_modules(compliance.v1.__path__) if name.endswith("_pb2")]
     files = [importlib.import_module(f"compliance.v1.{name}").DESCRIPTOR for name in modules]
     methods = [method for file in files for service in file.services_by_name.values() for method in service.methods]
@@ -37,14 +37,14 @@ def operations() -> dict[str, Operation]:
 
 @dataclass(frozen=True)
 class Stream:
-    """How a stream of records resumes."""
+    """Describes how to resume a stream of records."""
 
     records: str
-    """The message field with the records, or with the only record."""
+    """The message field that contains the records, or the only record."""
     last: tuple[str, ...]
-    """The field of a message, or of its last record, with the position to resume after."""
+    """The path to the position to resume after, in the message or its last record."""
     after: str
-    """The request field for this position. Empty if the service always sends all records."""
+    """The request field for this position, or empty if the service always sends all records."""
 
 
 STREAMS = {
@@ -58,7 +58,7 @@ STREAMS = {
 
 
 def position(message: Any, path: tuple[str, ...]) -> int | None:
-    """Returns the value of a field, or of the last element of a list. Returns None if the list is empty."""
+    """Returns the value at a path. In a list, reads the last element. Returns None if the list is empty."""
     for name in path:
         message = getattr(message, name)
         if hasattr(message, "__len__") and hasattr(message, "__getitem__"):

@@ -1,4 +1,4 @@
-"""The parts that operations share: reads, writes, pages and batch results."""
+"""Implements what operations share: reads, writes, pages and batch results."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Result:
     message: str
     """The outcome, as a sentence."""
     id: int | None
-    """The ID of the affiliate, URL or incident, if the result has one."""
+    """The ID of the affiliate, URL or incident, if the result contains one."""
 
     @property
     def ok(self) -> bool:
@@ -31,11 +31,11 @@ class Calls:
         self._transport = transport
 
     def _get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
-        """Returns the data of a read."""
+        """Reads a path, and returns its data."""
         return self._transport.call("GET", path, query)[0]["data"]
 
     def _write(self, method: str, path: str, body: Any = None, if_match: str | None = None) -> tuple[Any, str]:
-        """Returns the response of any other operation, and the changed record's etag."""
+        """Calls any other operation. Returns the response and the changed record's etag."""
         headers = None if if_match is None else {"If-Match": if_match}
         return self._transport.call(method, path, body=body, headers=headers)
 
@@ -56,7 +56,7 @@ class Calls:
             number, last = number + 1, page["meta"]["last_page"]
 
     def _batch(self, method: str, path: str, body: Mapping[str, Any]) -> list[Result]:
-        """Returns one result per item. Without items, sends no request."""
+        """Returns one result per item. Sends no request if there are no items."""
         if not any(body.values()):
             return []
         items, _ = self._write(method, path, body)

@@ -1,4 +1,4 @@
-"""Operations on URLs and cases. Changes need the scope `cases`, except new URLs."""
+"""Operations on URLs and cases. All changes except adding URLs need the scope `cases`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Unpack
@@ -55,7 +55,7 @@ class CaseWork(Calls):
         return self._batch("POST", "/api/urls", {"urls": items})
 
     def review_url(self, id: int, review: UrlReview, if_match: str | None = None) -> str:
-        """Saves a review: changes the fields in `review`. `infractions` replaces all infractions of the URL. Returns the URL's new etag.
+        """Saves a review: changes the fields in `review`. `infractions` replaces all of the URL's infractions. Returns the URL's new etag.
 
         If the URL no longer has the etag `if_match`, raises `Changed` and saves nothing.
         """
@@ -94,11 +94,11 @@ class CaseWork(Calls):
         return self._move(id, "resolve", fields, if_match)
 
     def close_case(self, id: int, fields: CaseClose | None = None, if_match: str | None = None) -> str:
-        """Sets the status Closed, or another final status. Returns the case's etag."""
+        """Sets the status Closed, or a different final status. Returns the case's etag."""
         return self._move(id, "close", fields, if_match)
 
     def reopen_case(self, id: int, fields: CaseReopen | None = None, if_match: str | None = None) -> str:
-        """Sets the status Open, or another status that is not final. Returns the case's etag."""
+        """Sets the status Open, or a different status that is not final. Returns the case's etag."""
         return self._move(id, "reopen", fields, if_match)
 
     def attach_incidents(self, id: int, incidents: Sequence[IncidentItem]) -> list[Result]:
@@ -106,7 +106,7 @@ class CaseWork(Calls):
         return self._batch("POST", f"/api/cases/{id}/incidents", {"incidents": incidents})
 
     def detach_incidents(self, id: int, incidents: Sequence[IncidentKey]) -> list[Result]:
-        """Returns one result per incident. An incident that the case lacks counts as detached."""
+        """Returns one result per incident. Incidents that were not attached count as detached."""
         return self._batch("POST", f"/api/cases/{id}/incidents:detach", {"incidents": incidents})
 
     def _move(self, id: int, action: str, fields: Mapping[str, Any] | None, if_match: str | None) -> str:

@@ -1,4 +1,4 @@
-"""The client, with all operations of the interface."""
+"""Implements the client, with every operation of the interface."""
 
 import json
 import random
@@ -24,7 +24,7 @@ from .models import (
 from .transport import Token, Transport
 from .webhooks import Webhooks
 
-# Bytes of a list to read at a time.
+# Bytes to read at a time from a list.
 PART = 65536
 
 
@@ -32,11 +32,11 @@ class Client(CaseWork):
     """A client for the service at `base`, such as `http://127.0.0.1:8080`, with or without `/api`, and for the token's company.
 
     If the service does not respond, or responds with 429 or 503, the client makes up to `tries` attempts. It obeys `Retry-After`. All
-    operations are safe to repeat: if the response to a create was lost, the next attempt reports a duplicate. Times are in seconds.
-    `read_timeout` is the longest pause within a response. Use a client in one thread at a time.
+    operations are safe to retry: if the response to a create was lost, the next attempt reports a duplicate. Times are in seconds.
+    `read_timeout` is the maximum pause within a response. Use a client in only one thread at a time.
 
-    Raises `Invalid` for violations (422), `Changed` if the record has another etag (412), `Refused` for every other error of the
-    service, and `Unavailable` without a response. Raises `ValueError` for an invalid address or token.
+    Raises `Invalid` for violations (422), `Changed` if the record has a different etag (412), `Refused` for every other service error,
+    and `Unavailable` if there is no response. Raises `ValueError` for an invalid address or token.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Client(CaseWork):
 
     def call(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
         """Calls any operation, such as `call("GET", "/cases/1")`, and returns the response's JSON. The path can begin with `/api`. Sends a `bytes`
-        body as a file: CSV, or a workbook."""
+        body as a CSV file or a workbook."""
         return self._transport.call(method, path, query, body)[0]
 
     def affiliates(self, **filters: Unpack[AffiliateFilters]) -> Iterator[Affiliate]:
@@ -103,6 +103,8 @@ class Client(CaseWork):
 
         If the affiliate no longer has the etag `if_match`, raises `Changed` and saves nothing.
         """
+        if not isinstance(change, Mapping):
+            raise TypeError("update_affiliate takes one dict that contains the ID: update_affiliate({'id': 1, 'city': 'Bern'})")
         return self._write("PUT", f"/api/affiliates/{change['id']}", change, if_match)[1]
 
     def update_affiliates(self, changes: Sequence[AffiliateUpdate]) -> list[Result]:
@@ -122,7 +124,7 @@ class Client(CaseWork):
     ) -> BatchSyncAffiliatesResponse:
         """Updates the affiliates from a list, which identifies them by `client_affiliate_id`. Refused items appear in the results, and
         do not affect others. None clears a field. With `validate_only`, the service saves nothing. If more than `max_absent`
-        affiliates (by default a tenth, at least 10) would get `absent_status`, nothing changes, and the call raises `Refused` (409)."""
+        affiliates (by default a tenth, at least 10) would receive `absent_status`, nothing changes, and the call raises `Refused` (409)."""
         options = {
             "report_absent": report_absent,
             "absent_status": absent_status,
@@ -134,7 +136,7 @@ class Client(CaseWork):
         return synced
 
     def erase_affiliate(self, id: int, if_match: str | None = None) -> EraseAffiliateResponse:
-        """Erases an affiliate with its URLs, cases and personal data, and returns how many other records were erased.
+        """Erases an affiliate with its URLs, cases and personal data, and returns how many other records the service erased.
 
         The token needs the scope `erase`. If the first response was lost, the next attempt raises `Refused` (404).
         """
@@ -142,23 +144,23 @@ class Client(CaseWork):
         return erased
 
     def overview(self) -> Overview:
-        """Returns the numbers of open, overdue and new records."""
+        """Returns the counts of open, overdue and new records."""
         overview: Overview = self._get("/api/overview")
         return overview
 
     def vocabularies(self) -> list[VocabularyNames]:
-        """Returns the allowed names of fields, with their IDs for filters."""
+        """Returns the allowed names for fields, with their IDs for filters."""
         vocabularies: list[VocabularyNames] = self._get("/api/vocabularies")
         return vocabularies
 
-    def changes(self, after: int = 0, types: Sequence[str] = ()) -> Iterator[Change]:
+    def changes(self, after: int = 0, types: str | Sequence[str] = ()) -> Iterator[Change]:
         """Yields all changes after a position. To continue later, pass the position of the last change.
 
         Raises `Refused` (410) if the service no longer keeps the changes after the position.
         """
         last = after + 1
         while after < last:
-            query = {"after": after, "types": ",".join(types), "limit": 1000}
+            query = {"after": after, "types": _types(types), "limit": 1000}
             page = self._get("/api/changes", query)
             yield from page["changes"]
             after, last = page["position"], page["last_position"]
@@ -184,7 +186,7 @@ class Client(CaseWork):
             if before is None:
                 return
 
-    def watch_changes(self, after: int | None = None, types: Sequence[str] = ()) -> Iterator[Change]:
+    def watch_changes(self, after: int | None = None, types: str | Sequence[str] = ()) -> Iterator[Change]:
         """Yields changes as they happen, after a position or from now on. Never ends, and resumes after a lost connection.
 
         Raises `Refused` (410) if the service no longer keeps the changes after the position.
@@ -194,7 +196,7 @@ class Client(CaseWork):
             has_begun = False
             for attempt in self._transport.attempts():
                 headers = {"Accept": "text/event-stream"} | ({} if last is None else {"Last-Event-ID": last})
-                query = {"types": ",".join(types)}
+                query = {"types": _types(types)}
                 with attempt, self._transport.response("GET", "/api/changes", query, headers=headers) as response:
                     for last, page in stream.events(response.iter_lines()):
                         has_begun = True
@@ -204,3 +206,7 @@ class Client(CaseWork):
                     break
             # The jitter prevents all clients of a stopped instance from reconnecting at the same time.
             time.sleep(random.uniform(0.5, 1.5))
+
+
+def _types(types: str | Sequence[str]) -> str:
+    return types if isinstance(types, str) else ",".join(types)

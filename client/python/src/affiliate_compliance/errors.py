@@ -6,7 +6,7 @@ class ComplianceError(Exception):
 
 
 class Unavailable(ComplianceError):
-    """No attempt got a complete response."""
+    """No attempt received a complete response."""
 
 
 class Refused(ComplianceError):
@@ -21,7 +21,7 @@ class Refused(ComplianceError):
         self.message = message
         """The error, as a sentence."""
         self.request_id = request_id
-        """The ID of the request in the service's logs."""
+        """The request's ID in the service's logs."""
 
 
 class Changed(Refused):

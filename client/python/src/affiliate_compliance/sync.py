@@ -6,8 +6,8 @@ The file is CSV or an Excel workbook (.xlsx). Its first row names the columns, w
 headings of the console. `client_affiliate_id` identifies an affiliate, so `affiliate_name` can change. An empty cell clears a field. Fields
 without a column do not change.
 
-`--absent-status` gives a status to affiliates that are not in the file. If more than `--max-absent` affiliates would get the status, nothing
-changes, because the file is probably truncated.
+`--absent-status` sets the status of affiliates that are not in the file. If more than `--max-absent` affiliates would receive the status,
+nothing changes, because the file is probably truncated.
 
 The job prints each row that the service refuses, with the cell and the reason. The service applies all other rows. You can run the job again
 at any time.
@@ -28,11 +28,11 @@ from .client import Client
 from .errors import ComplianceError, Invalid, Refused
 from .transport import AGAIN, BROKEN
 
-# The HTTP status if more than `--max-absent` affiliates are absent.
+# The HTTP status if more than `--max-absent` affiliates would receive the status.
 TOO_MANY_ABSENT = 409
-# Seconds. The response to a large file starts late.
+# Seconds. The service takes a long time to respond to a large file.
 READ_TIMEOUT = 300
-# The options by the service's names for them.
+# Command-line options by the service's parameter names.
 OPTIONS = {"dates": "--dates", "encoding": "--encoding", "sheet": "--sheet", "columns": "--column or --ignore"}
 
 
@@ -51,7 +51,7 @@ def main() -> int:
         with Client(arguments.base_url, token, read_timeout=READ_TIMEOUT) as client:
             answer = client.call("POST", "/affiliates:sync", query(arguments), Path(arguments.file).read_bytes())
     except KeyboardInterrupt:
-        print("interrupted: run it again to continue", file=sys.stderr)
+        print("interrupted: run the job again to continue", file=sys.stderr)
         return 130
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
@@ -71,8 +71,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--base-url", default="http://127.0.0.1:8080", help="address of the service (default: %(default)s)")
     parser.add_argument("--token-file", required=True, metavar="PATH", help="file with the token")
     parser.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="ignore this column; can be repeated")
-    parser.add_argument("--column", action="append", default=[], metavar="HEADING=FIELD", help="the field of a column; can be repeated")
-    parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook (default: the first visible sheet)")
+    parser.add_argument("--column", action="append", default=[], metavar="HEADING=FIELD", help="map a column to a field; can be repeated")
+    parser.add_argument("--sheet", metavar="NAME", help="workbook sheet (default: the first visible sheet)")
     parser.add_argument(
         "--no-csv-escape",
         action="store_true",
@@ -80,14 +80,14 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--encoding", metavar="NAME", help="CSV encoding: windows-1252 or macintosh (default: UTF-8 or UTF-16)")
     parser.add_argument("--dates", metavar="ORDER", help="order of dates such as 1/5/2026: dmy or mdy")
-    parser.add_argument("--dry-run", action="store_true", help="compare only, and change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="only compare, and change nothing")
     parser.add_argument("--report-absent", action="store_true", help="list affiliates that are not in the file")
-    parser.add_argument("--absent-status", metavar="STATUS", help="give this status to affiliates that are not in the file")
+    parser.add_argument("--absent-status", metavar="STATUS", help="set the status of affiliates that are not in the file")
     parser.add_argument(
         "--max-absent",
         type=int,
         metavar="N",
-        help="maximum number of affiliates that get the status (default: a tenth of the affiliates with another status, at least 10)",
+        help="maximum number of affiliates that receive the status (default: a tenth of the affiliates with a different status, at least 10)",
     )
     return parser.parse_args()
 
@@ -125,10 +125,10 @@ def hint(error: ComplianceError, base_url: str) -> str:
     if isinstance(error, Refused):
         if error.status == TOO_MANY_ABSENT:
             return ": use --max-absent if the file is complete"
-        return ": run it again to continue" if error.status in AGAIN else ""
+        return ": run the job again to continue" if error.status in AGAIN else ""
     if isinstance(error.__cause__, SSLError):
         return ""
-    return ": run it again to continue" if isinstance(error.__cause__, BROKEN) else f": is {base_url} the address of the service?"
+    return ": run the job again to continue" if isinstance(error.__cause__, BROKEN) else f": is {base_url} the address of the service?"
 
 
 def report(answer: Any, arguments: argparse.Namespace) -> int:
@@ -163,7 +163,7 @@ def report(answer: Any, arguments: argparse.Namespace) -> int:
 
 
 def reasons(result: Any) -> list[str]:
-    """Returns why the service refused a row. Its message for an unreadable cell already names the place."""
+    """Returns why the service refused a row. The message for an unreadable cell already names its location."""
     if result["outcome"] != "refused":
         return []
     place = f"Row {result['row']}"

@@ -24,9 +24,9 @@ Token: TypeAlias = str | Callable[[], str]
 
 Headers: TypeAlias = Mapping[str, str]
 
-# Statuses after which the same request can succeed. Only proxies send 502.
+# Status codes that the client retries. Only proxies send 502.
 AGAIN = {429, 502, 503, 504}
-# Seconds before the second attempt. The wait doubles with each attempt up to LONGEST_WAIT, and has random jitter.
+# Seconds before the second attempt. The wait doubles with each attempt, up to LONGEST_WAIT, with random jitter.
 FIRST_WAIT = 0.25
 LONGEST_WAIT = 30.0
 # Seconds. If the service asks for a longer wait, the client raises the error instead.
@@ -45,7 +45,7 @@ TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
 def checked_token(text: str) -> str:
-    """Returns the token without surrounding whitespace, such as a final newline. Errors never contain the token."""
+    """Returns the token without surrounding whitespace, such as a trailing newline. Errors never contain the token."""
     token = text.strip()
     if not TOKEN.fullmatch(token):
         raise ValueError("the token is empty" if not token else "the token is invalid: it contains a space, a line break or another invalid character")
@@ -75,7 +75,7 @@ class Transport:
         self.session.headers["Accept"] = "application/json"
 
     def attempts(self) -> Iterator["Attempt"]:
-        """Yields the attempts of a request, with waits between them. Raises the last attempt's error."""
+        """Yields a request's attempts, with waits between them. Raises the last attempt's error."""
         for number in range(1, self.tries + 1):
             attempt = Attempt(self.base)
             yield attempt
@@ -91,7 +91,7 @@ class Transport:
     def call(
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None, headers: Headers | None = None
     ) -> tuple[Any, str]:
-        """Returns the response's JSON (None for 304, an unchanged record) and its `ETag`, empty without one."""
+        """Returns the response's JSON (None for 304, an unchanged record) and its `ETag`, or an empty string if there is none."""
         result: tuple[Any, str] = (None, "")
         for attempt in self.attempts():
             with attempt, self.response(method, path, query, body, headers) as response:
@@ -160,7 +160,7 @@ class Attempt:
 
 
 class Busy(Exception):
-    """The service is busy, and the client can send the request again."""
+    """The service is busy, and the client can retry the request."""
 
     def __init__(self, refused: Refused, retry_after: float) -> None:
         super().__init__(str(refused))
@@ -169,7 +169,7 @@ class Busy(Exception):
 
 
 def warn_of_ignored(method: str, path: str, headers: Headers) -> None:
-    """Logs the names that the service ignored, such as mistyped names."""
+    """Logs the names that the service ignored, such as typos."""
     for what, header in (("fields", "X-Ignored-Fields"), ("parameters", "X-Ignored-Parameters")):
         if names := headers.get(header):
             LOG.warning("%s %s: the service ignored these %s: %s", method, path, what, unquote_plus(names))
@@ -197,7 +197,7 @@ def refusal(response: requests.Response) -> Refused:
 
 
 def seconds(retry_after: str | None) -> float:
-    """Returns the wait that a `Retry-After` header asks for, as seconds or as a date. Returns 0 if it is neither."""
+    """Returns the wait from a `Retry-After` header, which contains seconds or a date. Returns 0 if the header is invalid."""
     text = (retry_after or "").strip()
     if text.isdecimal():
         return float(text)
@@ -213,7 +213,7 @@ def checked_base(base: str) -> str:
     base = base.strip()
     parts = urlsplit(base)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError(f"{base!r} is not the address of a service, such as https://compliance.example")
+        raise ValueError(f"{base!r} is not a valid service URL, such as https://compliance.example")
     return base.rstrip("/").removesuffix("/api").rstrip("/")
 
 
@@ -225,13 +225,13 @@ def kind_of(body: Any) -> dict[str, str]:
 
 
 def path_of(path: str) -> str:
-    """Returns the path with the prefix `/api`, which callers can leave out."""
+    """Returns the path with the prefix `/api`, which callers can omit."""
     path = f"/{path.lstrip('/')}"
     return path if path.startswith("/api/") else f"/api{path}"
 
 
 def sentence(error: BaseException) -> str:
-    """Returns the innermost cause, which `requests` wraps in the names of classes and objects."""
+    """Returns the innermost cause. `requests` wraps it in class and object names."""
     causes = (getattr(error, "reason", None), error.__cause__, *error.args)
     cause = next((cause for cause in causes if isinstance(cause, Exception)), None)
     return sentence(cause) if cause else getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Webhooks, which receive the company's changes. The token needs the scope `webhooks`."""
+"""Manages webhooks, which receive the company's changes. The token needs the scope `webhooks`."""
 
 import builtins
 
@@ -16,7 +16,7 @@ class Webhooks(Calls):
         return webhook
 
     def create(self, webhook: WebhookCreate) -> CreateWebhookResponse:
-        """Returns the webhook with its secret, which cannot be read later."""
+        """Returns the webhook with its secret. You cannot read the secret later."""
         created: CreateWebhookResponse = self._write("POST", "/api/webhooks", webhook)[0]["data"]
         return created
 

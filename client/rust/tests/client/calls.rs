@@ -1,4 +1,4 @@
-//! Calls: results, errors, retries, deadlines.
+//! Tests results, errors, retries and deadlines of calls.
 
 use std::{
     net::SocketAddr,
@@ -50,7 +50,7 @@ async fn calls_round_trip_small_and_large_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn errors_carry_reasons_and_violations() {
+async fn errors_include_reasons_and_violations() {
     let service = Service::start().await;
     let client = service.client();
     client.call(affiliate("Ann")).await.unwrap();
@@ -66,7 +66,7 @@ async fn errors_carry_reasons_and_violations() {
     assert_eq!(fields, ["client_affiliate_id", "affiliate_name", "email_one"]);
     assert_eq!((error.reason(), error.retry_after()), (Some(Reason::InvalidFields), None));
 
-    // The service sends only the first of very many violations.
+    // The service truncates very long lists of violations.
     let error = client
         .call(BatchCreateAffiliatesRequest { affiliates: vec![wrong; 1000], validate_only: false })
         .await
@@ -165,7 +165,7 @@ async fn calls_are_retried_after_lost_connections() {
     let client = service.client_at(address).retries(Retries::none()).build().unwrap();
     let error = client.call(CheckAccessRequest {}).await.unwrap_err();
     assert!(error.is_temporary() && error.reason() == Some(Reason::CoreUnavailable), "{error:?}");
-    // The client may notice late that the connection is closed.
+    // The client may not notice immediately that the connection is closed.
     let next = loop {
         match client.call(CheckAccessRequest {}).await {
             Err(error) if error.is_temporary() => {}

@@ -1,4 +1,4 @@
-//! TLS and mutual TLS.
+//! Tests TLS and mutual TLS.
 
 use std::{fs, time::Duration};
 

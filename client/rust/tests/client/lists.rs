@@ -1,4 +1,4 @@
-//! Lists over broken connections.
+//! Tests lists over broken connections.
 
 use std::{collections::BTreeSet, pin::pin, time::Duration};
 
@@ -17,7 +17,7 @@ use crate::{Service, observations};
 
 const RECORDS: usize = 3000;
 
-/// Reads a list through a proxy that cuts the connection after 100 records and after 1,500 records.
+/// Reads a list through a proxy that cuts the connection after 100 and 1,500 records.
 async fn read_broken<L: List>(service: &Service, request: L) -> Vec<L::Record> {
     let proxy = Proxy::tcp(service.address).await;
     let client = service.client_at(proxy.address()).build().unwrap();
@@ -117,7 +117,7 @@ async fn observations_survive_broken_connections() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn export_starts_after_the_given_id() {
+async fn export_starts_after_requested_id() {
     let service = Service::start().await;
     let client = service.client();
     let saved = client.call(observations(100, 10)).await.unwrap();
@@ -128,7 +128,7 @@ async fn export_starts_after_the_given_id() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn silent_list_fails_at_its_deadline() {
+async fn stalled_list_fails_at_its_deadline() {
     let service = Service::start().await;
     service.client().call(observations(RECORDS, 4000)).await.unwrap();
     let proxy = Proxy::tcp(service.address).await;

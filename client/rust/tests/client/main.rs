@@ -1,4 +1,4 @@
-//! Tests the client with a real core, real sockets and broken networks.
+//! Tests the client against a real core, over real sockets and broken networks.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
 
@@ -46,7 +46,7 @@ impl Service {
         self.client_at(self.address).build().unwrap()
     }
 
-    /// Returns a builder for the same client with this address.
+    /// Returns a builder for the same client at this address.
     fn client_at(&self, address: SocketAddr) -> Builder {
         Client::builder(format!("http://{address}")).token(token(self.company))
     }

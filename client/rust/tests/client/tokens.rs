@@ -1,4 +1,4 @@
-//! Tokens that expire while a client is in use.
+//! Tests token renewal and token errors.
 
 use std::sync::{
     Arc,

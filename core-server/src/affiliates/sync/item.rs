@@ -19,14 +19,14 @@ use crate::affiliates::{
     input::{INPUT, Input},
 };
 
-/// Maximum number of affiliates with the same identifier listed in a result.
+/// Maximum number of conflicting affiliates listed in a result.
 const MAX_CONFLICTS: i64 = 10;
 
 pub(super) const IDENTIFIER: &str = "client_affiliate_id";
 
 /// A roster item.
 pub(super) struct Item {
-    /// Contains only the fields that the roster has.
+    /// Contains only the fields present in the roster.
     pub(super) input: Input,
     pub(super) violations: Violations,
 }
@@ -93,7 +93,7 @@ pub(in crate::affiliates) static COMPARE: LazyLock<&'static str> = LazyLock::new
     fill(include_str!("compare.sql"), &parts).leak()
 });
 
-/// The state of an item in the database.
+/// An item's state in the database.
 #[derive(sqlx::FromRow)]
 pub(super) struct Found {
     /// The affiliates with the item's identifier.
@@ -129,7 +129,7 @@ fn saved_as(input: &Input, outcome: SyncOutcome, affiliate_id: Option<i64>, msg:
     }
 }
 
-/// Returns the result of a saved item. `id` is the new affiliate's ID.
+/// Returns the result for a saved item. `id` is the new affiliate's ID.
 pub(super) fn saved(change: &RosterUpdate<'_>, id: Option<i64>) -> AffiliateSyncResult {
     if change.id().is_none() {
         return saved_as(change.input, SyncOutcome::Created, id, "Affiliate created.");
@@ -154,20 +154,20 @@ pub(super) fn invalid(input: &Input, violations: Violations) -> AffiliateSyncRes
     AffiliateSyncResult { violations, ..refused }
 }
 
-/// Returns the result of a new affiliate without a name.
+/// Returns the result for a new affiliate without a name.
 pub(super) fn without_name(input: &Input) -> AffiliateSyncResult {
     let mut violations = Violations::new();
     violations.required(NAME);
     invalid(input, violations)
 }
 
-/// Returns the result of an item whose identifier several affiliates have.
+/// Returns the result for an item whose identifier matches several affiliates.
 pub(super) fn ambiguous(input: &Input, ids: Vec<i64>) -> AffiliateSyncResult {
     let msg = format!("Several affiliates have this identifier: {}.", listed(&ids));
     AffiliateSyncResult { conflicting_ids: ids, ..refused(input, ResultCode::UpdateFailed, &msg) }
 }
 
-/// Returns the result of an item whose identifier other items have.
+/// Returns the result for an item whose identifier appears more than once.
 pub(super) fn repeated(input: &Input, positions: Vec<i64>) -> AffiliateSyncResult {
     let msg = format!("Several items have this identifier, at positions {}.", listed(&positions));
     AffiliateSyncResult { conflicting_positions: positions, ..refused(input, ResultCode::UpdateFailed, &msg) }
@@ -177,7 +177,7 @@ fn listed(numbers: &[i64]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the result of an item whose affiliate changed during every attempt.
+/// Returns the result for an item whose affiliate changed during every attempt.
 pub(super) fn changed_meanwhile(input: &Input) -> AffiliateSyncResult {
     let msg = "Other requests changed the affiliate during the sync. Send the item again.";
     refused(input, ResultCode::UpdateFailed, msg)

@@ -1,4 +1,4 @@
-//! Decides which items of a batch get their names. All names in a batch change simultaneously, so two affiliates can swap names.
+//! Decides which items in a batch get their names. All names in a batch change simultaneously, so two affiliates can swap names.
 
 use std::{
     collections::{HashMap, HashSet, hash_map::RandomState},
@@ -34,7 +34,7 @@ impl Taken {
     }
 }
 
-/// Names from earlier batches of a dry run, which writes nothing.
+/// Names from earlier batches in a dry run, which writes nothing.
 #[derive(Default)]
 pub(super) struct Names {
     hasher: RandomState,
@@ -49,14 +49,14 @@ impl Names {
         [1, 2].map(|half: u8| self.hasher.hash_one((half, text)))
     }
 
-    /// Returns the positions of items that do not get their names, with reasons.
+    /// Returns the positions of items that do not get their names, with the reasons.
     ///
     /// An affiliate whose item is refused keeps its name, so items that need this name are also refused. Runs in linear time.
     pub(super) fn taken(&self, changes: &[RosterUpdate<'_>]) -> HashMap<i64, Taken> {
         let named: Vec<_> = changes.iter().filter_map(|change| Some((change, change.name()?))).collect();
         let leaving: HashSet<i64> = named.iter().filter_map(|(change, _)| change.id()).collect();
         let (mut refused, mut getting, mut newly) = (HashMap::new(), HashMap::new(), Vec::new());
-        // Items by the holder that releases the name they need.
+        // Items, grouped by the affiliate that releases the name they need.
         let mut dependents: HashMap<i64, Vec<&RosterUpdate<'_>>> = HashMap::new();
         for (change, name) in named {
             let digest = self.digest(name);
@@ -100,7 +100,7 @@ impl Names {
     }
 }
 
-/// Returns the result of an item that does not get its name.
+/// Returns the result for an item that does not get its name.
 pub(super) fn name_taken(RosterUpdate { input, position, .. }: &RosterUpdate<'_>, taken: Taken) -> AffiliateSyncResult {
     let (conflicting_ids, conflicting_positions, msg) = match taken {
         Taken::ByAffiliate(id) => (vec![id], Vec::new(), name_exists_text(Some(id))),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn held_and_repeated_names_are_refused() {
+    fn taken_and_duplicate_names_are_refused() {
         assert_eq!(refused(&[(1, "b", 2), (2, "", 0)]), [(0, ByAffiliate(2))]);
         assert_eq!(refused(&[(0, "n", 0), (5, "n", 0), (0, "m", 0)]), [(1, ByItem(0))]);
         // Affiliate 3 keeps its name, so affiliates 2 and 1 also keep theirs.

@@ -25,19 +25,19 @@ use crate::{
     backend::Backend,
 };
 
-/// Memory per identifier or name until the roster is synced, in bytes.
+/// Memory reserved per identifier or name during a sync, in bytes.
 const ROSTER_IDENTIFIER: usize = 56;
 
 /// Number of affiliates per statement when looking for absent affiliates.
 const ABSENT_PAGE: i64 = 1000;
 /// Number of affiliates per statement when counting absent affiliates.
 const ABSENT_COUNTED: i64 = 10_000;
-/// By default, up to a tenth of the affiliates can be absent and get a status.
+/// By default, a sync fails if more than a tenth of the affiliates are absent and would get a status.
 const MIN_PRESENT_PER_ABSENT: i64 = 10;
-/// Minimum of the default limit, because a tenth of a few affiliates is less than one.
+/// Lower bound of the default limit, because a tenth of a few affiliates is less than one.
 const MIN_ABSENT: i64 = 10;
 
-/// Affiliates of the company $1 with IDs above $2, at most $3.
+/// Reads up to `$3` affiliates of company `$1` with IDs above `$2`.
 pub(in crate::affiliates) const PAGE: &str = "
     select a.id as affiliate_id, a.client_affiliate_id, a.status, a.revision from affiliates a
     where a.company_id = $1 and a.id > $2 order by a.id limit $3";
@@ -55,24 +55,24 @@ pub(super) struct Roster {
     pub(super) company_id: i64,
     /// The last message, without its items. Its options apply to absent affiliates, so a stream that ends early changes none of them.
     pub(super) options: SyncAffiliatesRequest,
-    /// The first message's value.
+    /// The value from the first message.
     pub(super) validate_only: Option<bool>,
-    /// The position of each identifier.
+    /// Each identifier's position in the roster.
     identifiers: HashMap<Digest, i64>,
     pub(super) names: Names,
-    /// The affiliates that hold the names of refused items. Such an item may be the same affiliate with another identifier.
+    /// The affiliates that hold the names of refused items. A refused item may be the same affiliate with a different identifier.
     pub(super) holders: HashSet<i64>,
     /// Whether every item so far has a valid identifier.
     is_identified: bool,
     /// The position of the current batch's first item.
     pub(super) first: i64,
-    /// Absent affiliates up to this ID were reported.
+    /// Absent affiliates up to this ID have been reported.
     after: i64,
-    /// Whether the number of absent affiliates was checked.
+    /// Whether the number of absent affiliates has been checked.
     is_absent_checked: bool,
     /// Whether the first batch is the whole roster. Such a roster writes nothing if too many affiliates are absent.
     pub(super) is_one_batch: bool,
-    /// The memory for identifiers and names.
+    /// The memory reserved for identifiers and names.
     memory: Reservation,
 }
 
@@ -128,7 +128,7 @@ impl Roster {
                 continue;
             }
             repeated.insert(position, vec![first, position]);
-            // Items of earlier batches have already been synced.
+            // Items from earlier batches have already been synced.
             if first >= self.first {
                 repeated.entry(first).or_insert_with(|| vec![first]).push(position);
             }
@@ -142,7 +142,7 @@ impl Roster {
         Ok((self.first..).zip(items).map(result).collect())
     }
 
-    /// Rejects the roster if too many affiliates would get the requested status, as happens with a truncated file.
+    /// Rejects the roster if too many affiliates would get the requested status, which suggests a truncated file.
     pub(super) async fn check_absent(&mut self) -> Result<(), Error> {
         let Some(status) = self.absent_status().map(str::to_owned).filter(|_| !self.is_absent_checked) else {
             return Ok(());
@@ -191,7 +191,7 @@ impl Roster {
         let status = self.absent_status();
         let differs = |row: &Row| status.is_some() && row.status.as_deref() != status;
         let fields = AffiliateInput { status: status.map(str::to_owned), ..AffiliateInput::default() };
-        // An affiliate that has changed since then may now have an identifier in the roster.
+        // An affiliate that has changed since the read may now have an identifier in the roster.
         let update = |row: &Row| Input {
             revisions: Some(vec![row.revision]),
             ..Input::new(self.company_id, row.affiliate_id, fields.clone(), FieldSet::given(&fields))

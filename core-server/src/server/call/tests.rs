@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn batches_over_100_items_are_long() {
+fn batches_over_100_items_count_as_long() {
     let work = |items| Called::Operation(&Operation::ADD_COMPLIANCE_URLS).work(items);
     assert_eq!([0, 1].map(work), [DatabaseWork::Coalesced; 2]);
     assert_eq!([2, 100, 101].map(|items| work(items).is_long()), [false, false, true]);

@@ -48,7 +48,7 @@ const BATCH: [(&str, Reason); 3] = [NETWORK[1], NETWORK[2], NETWORK[3]];
 
 const COMPANY: i64 = 7;
 const OPERATION: &Operation = &Operation::LIST_COMPLIANCE_URLS;
-/// Timeout of a call, which detects hangs.
+/// Timeout that detects hanging calls.
 const SOON: Duration = Duration::from_mins(1);
 
 /// A pipeline, and the steps at which a call fails.

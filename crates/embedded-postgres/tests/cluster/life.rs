@@ -76,7 +76,7 @@ async fn private_servers_use_documented_settings() {
         ("is_superuser", "off"),
         ("session_authorization", OWNER_ROLE),
     ] {
-        // `lc_collate` is not a setting since PostgreSQL 16. The catalog has each database's collation.
+        // PostgreSQL 16 removed the `lc_collate` setting. The catalog contains each database's collation.
         let found: String = if name == "lc_collate" {
             let query = sqlx::query_scalar("SELECT datcollate FROM pg_database WHERE datname = current_database()");
             query.fetch_one(&mut connection).await.unwrap()
@@ -118,7 +118,7 @@ async fn incomplete_clusters_are_replaced() {
     let half = data.path().join("postgres.new-0badf00d");
     fs::create_dir_all(half.join("base")).unwrap();
     fs::write(half.join("PG_VERSION"), "15\n").unwrap();
-    // A start also replaces an empty folder with the cluster's name.
+    // A start also replaces an empty cluster folder.
     fs::create_dir(data.cluster()).unwrap();
     let cluster = Cluster::start(options(&data)).await.unwrap();
     assert!(!half.exists());

@@ -1,4 +1,4 @@
-//! Tests of the private database: starting, using, killing and recovering it, and running it as another user.
+//! Tests starting, using, killing and recovering the private database, and running it as another user.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
 
@@ -13,7 +13,7 @@ use embedded_postgres::{ClusterOptions, Endpoint, OWNER_ROLE};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection};
 use test_support::DataDir;
 
-/// Database that the tests use.
+/// Database used by the tests.
 const DATABASE: &str = "compliance";
 
 /// Returns a service's options for a data folder. The data is durable, because the tests kill services.

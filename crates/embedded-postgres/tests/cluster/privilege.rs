@@ -1,4 +1,4 @@
-//! The database's user and its rights. As root, these tests check that the user switches. Otherwise, they check that it stays the same.
+//! Tests the database's user and its privileges. As root, the tests check that the user switches. Otherwise, they check that it stays the same.
 
 use std::{
     fs::{self, Permissions},
@@ -121,7 +121,7 @@ async fn root_runs_database_as_folder_owner() {
     cluster.stop().await.unwrap();
 }
 
-/// Creates another user's data folder, and a folder for files that planted links target.
+/// Creates a data folder owned by another user, and a folder whose files planted links can target.
 fn folder_of_another_user() -> (DataDir, DataDir) {
     let (data, victim) = (DataDir::new(), DataDir::new());
     fs::create_dir(data.path()).unwrap();
@@ -176,7 +176,7 @@ async fn data_folder_links_are_not_followed() {
     assert_eq!(fs::metadata(victim.path().join("PG_VERSION")).unwrap().uid(), geteuid().as_raw());
 }
 
-/// Other processes of the database's user cannot connect as its superuser.
+/// Other processes that run as the database's user cannot connect.
 #[tokio::test]
 async fn database_user_cannot_connect() {
     let data = DataDir::new();

@@ -1,4 +1,4 @@
-//! Killed services, killed databases, and two services on one data folder.
+//! Tests killed services, killed databases, and two services on one data folder.
 
 use std::{
     fs,
@@ -48,7 +48,7 @@ async fn manually_started_server_keeps_running() {
     let mut server = command.spawn().unwrap();
     wait_until("the server has written its process ID", || data.postmaster() == Some(server.id().cast_signed()));
     let error = Cluster::start(options(&data)).await.unwrap_err().to_string();
-    assert!(error.contains("stop that one first") && error.contains(&server.id().to_string()), "{error}");
+    assert!(error.contains("stop that process first") && error.contains(&server.id().to_string()), "{error}");
     assert!(data.postmaster().is_some() && server.try_wait().unwrap().is_none());
 
     kill_process(server.id().cast_signed(), Signal::SIGINT);
@@ -157,7 +157,7 @@ async fn unsupervised_database_stays_down_after_kill() {
 async fn stale_pid_files_do_not_block_start() {
     let data = DataDir::new();
     Cluster::start(options(&data)).await.unwrap().stop().await.unwrap();
-    // An ended process, two other programs (this one and PID 1), and a malformed file.
+    // An exited process, two other programs (this one and PID 1), and a malformed file.
     for first_line in [i32::MAX.to_string(), std::process::id().to_string(), "1".to_owned(), String::new()] {
         let dir = data.cluster();
         let text = format!("{first_line}\n{0}\n1700000000\n5432\n{0}\n\n  1 2\nready   \n", dir.display());
@@ -203,7 +203,7 @@ async fn concurrent_programs_share_one_database() {
 }
 
 #[tokio::test]
-async fn interrupted_initdb_is_run_again() {
+async fn interrupted_initdb_is_retried() {
     let data = DataDir::new();
     let mut service = Service::spawn(&data);
     let initdb_runs = || {

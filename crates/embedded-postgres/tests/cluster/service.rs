@@ -1,4 +1,4 @@
-//! A service in a separate process that tests can kill: a copy of the test program that runs a cluster.
+//! Runs a service in a separate process that tests can kill: a copy of the test program that runs a cluster.
 
 use std::{
     process::{Child, Command, Stdio},
@@ -11,7 +11,7 @@ use test_support::DataDir;
 
 use crate::{DATABASE, options};
 
-/// Environment variable with the data folder of the copy.
+/// Environment variable that specifies the copy's data folder.
 const VARIABLE: &str = "EMBEDDED_POSTGRES_TEST_SERVICE";
 
 /// A process that runs a cluster. Dropping it kills the process.

@@ -1,4 +1,4 @@
-// The history of a record, newest first: notes and changes, with author and time. Reading it requires the scope `audit`.
+// The history of a record, newest first: notes and changes, with author and time. Reading it requires the `audit` scope.
 
 import { counted, element, put as show, value } from "./elements.js";
 import { partWords } from "./history-parts.js";
@@ -85,7 +85,7 @@ export function activity(resource, id, signal, page = null) {
       }
       // The next note would replace the latest one, which this user cannot see in the history, so show it in the box.
       page?.editNote();
-      messages.replaceChildren(element("p", { class: "hint" }, "You don't have permission to see the history. Ask your operator for a token or role with the scope audit."));
+      messages.replaceChildren(element("p", { class: "hint" }, `You don't have permission to see the history. Ask your operator for a token or role with the scope ${resource === "affiliate" ? "audit" : "cases"}.`));
     });
     list.removeAttribute("aria-busy");
     isReading = false;

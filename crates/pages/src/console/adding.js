@@ -85,7 +85,8 @@ export function addingView(section) {
       const rows = results.map((result, index) => ({ isDone: result.status === "ok", cells: [
         count(result.row ?? urls?.[index].row ?? index + 1),
         element("span", { class: "cut" }, value(urls ? urls[index].url.slice(0, 300) : result.detail.client_affiliate_id ?? result.detail.url)),
-        result.status === "ok" && result.detail[id] ? element("a", { href: `#/${section}/${result.detail[id]}` }, `added as ${one} ${result.detail[id]}`) : result.detail.msg,
+        result.status === "ok" && result.detail[id] ? element("a", { href: `#/${section}/${result.detail[id]}` }, `added as ${one} ${result.detail[id]}`)
+          : isCheck && result.status === "ok" ? "can be added" : result.detail.msg,
       ] }));
       const others = results.length - done;
       put(messages, element("div", { class: `message ${others === 0 ? "done" : "error"}`, role: "status" },

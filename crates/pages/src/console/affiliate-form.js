@@ -54,7 +54,7 @@ function valuesOf(record, controls) {
 }
 
 /**
- * Returns a form with these fields. `save` receives the changed values. `reread` returns the current record after somebody else has changed
+ * Returns a form with these fields. `save` receives the changed values. `reread` returns the current record after someone else has changed
  * it. With `cancel`, the form has a button that calls it.
  */
 export function affiliateForm({ fields, title, record, signal, save, reread = null, cancel = null }) {

@@ -1,4 +1,4 @@
-// Bulk changes. Records that somebody else has changed since the list showed them are skipped and reported.
+// Bulk changes. Records that someone else has changed since the list showed them are skipped and reported.
 
 import { sentence } from "./rejections.js";
 import { call, patiently, Rejection } from "./requests.js";
@@ -6,7 +6,7 @@ import { call, patiently, Rejection } from "./requests.js";
 /** Maximum number of concurrent requests. */
 const TOGETHER = 4;
 const ATTEMPTS = 3;
-const CHANGED = "Somebody else has changed it since you saw it.";
+const CHANGED = "Someone else has changed it since you saw it.";
 
 /**
  * @param {any} item
@@ -28,7 +28,7 @@ async function change({ id, seen, tag: known, body }, { section, method, isSame,
         return { id, before, tag: after, why: null };
       } catch (error) {
         if (error.status !== 412) throw error;
-        // A crawler or another program can have changed other fields, so read and compare the record again.
+        // A crawler or another program may have changed other fields, so read and compare the record again.
         if (known !== undefined) break;
       }
     }

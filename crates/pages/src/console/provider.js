@@ -185,7 +185,7 @@ export async function renew() {
     if (!isCurrent()) return;
     const [{ client_id: client }, { token_endpoint: endpoint }] = await Promise.all([provider(), endpoints()]);
     const tokens = await ask(endpoint, { grant_type: "refresh_token", refresh_token: before.refreshToken, client_id: client });
-    // During the request, the session can have ended, or another one can have started.
+    // The session may have ended or been replaced during the request.
     if (isCurrent()) await keep(tokens, null, before);
   });
 }

@@ -11,7 +11,7 @@ const PATIENCE = 20;
 /**
  * The details of a failed request. `status` is the HTTP status, or 0 without a complete response, and `cause` then says why. `code` and
  * `message` come from the error envelope, and `errors` (by path) and `violations` (by row) from a 422 response. `retryAfter` is in seconds.
- * `isWrite` says whether the request can have changed records.
+ * `isWrite` says whether the request may have changed records.
  * @typedef {{status: number, cause?: "network" | "timeout" | "broken" | null, code?: string | null, message?: string | null,
  *   errors?: Record<string, string[]>, violations?: any[], retryAfter?: number | null, requestId?: string, isWrite?: boolean}} Details
  */

@@ -67,7 +67,7 @@ export function begin(text, account = null) {
   if (before !== null) tabs.postMessage({ before, text, account });
 }
 
-/** Returns what the provider returned with the current token, or null. The documentation in the same tab can have replaced the token. */
+/** Returns what the provider returned with the current token, or null. The documentation in the same tab may have replaced the token. */
 export function account() {
   const kept = JSON.parse(sessionStorage.getItem(ACCOUNT));
   return kept !== null && kept.token === token() ? kept : null;

@@ -78,7 +78,7 @@ export function undoButton({ resource, id, change, names, later, put, mayLeave, 
     isRunning = true;
     removeDone();
     await attempt(signal, () => run(isSure), async (rejection) => {
-      // Somebody else changed the record first. Check again whether that change concerns these fields.
+      // Someone else changed the record first. Check again whether that change concerns these fields.
       if (rejection.status === 412) await attempt(signal, () => run(false), (again) => put(rejectionMessage(again, null)));
       else put(rejectionMessage(rejection, null));
     });

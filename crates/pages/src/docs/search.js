@@ -38,7 +38,7 @@ export function startSearch() {
         message = "Search is not available.";
       }
     }
-    // The user can have changed the search text while the index was loading.
+    // The user may have changed the search text while the index was loading.
     if (field.value !== text) return;
     list.replaceChildren(...links);
     count.textContent = message;

@@ -1,4 +1,4 @@
-//! CSV: encodings, separators, quotes and lines.
+//! Tests CSV encodings, separators, quotes and lines.
 
 use compliance_api::{csv_cell::Escape, record::Record as _, v1::AffiliateInput};
 use spreadsheets::{Empty, Encoding, Options};
@@ -51,11 +51,11 @@ fn supported_encodings_are_read() {
         fails(marked, named(Encoding::Windows1252), ", not windows-1252: omit the encoding");
     }
     for (bytes, expected) in [
-        (&b"id,name\n1,J\xfcrgen\n"[..], r#"line 2 has "Jürgen" if it is Windows-1252 and "J¸rgen" if"#),
-        (b"id;name\r1;A\r2;J\x9frgen", r#"line 3 has "JŸrgen" if it is Windows-1252 and "Jürgen" if"#),
-        (b"id;name\r\n1;A\r\n\xfc", r#"line 3 has "ü" if"#),
-        (b"name\ncut \xc3", r#"line 2 has "cut Ã" if"#),
-        (b"\xef\xbb\xbfname\n\xfc", r#"line 2 has "ü" if"#),
+        (&b"id,name\n1,J\xfcrgen\n"[..], r#"line 2 reads "Jürgen" as Windows-1252 and "J¸rgen" as"#),
+        (b"id;name\r1;A\r2;J\x9frgen", r#"line 3 reads "JŸrgen" as Windows-1252 and "Jürgen" as"#),
+        (b"id;name\r\n1;A\r\n\xfc", r#"line 3 reads "ü" as"#),
+        (b"name\ncut \xc3", r#"line 2 reads "cut Ã" as"#),
+        (b"\xef\xbb\xbfname\n\xfc", r#"line 2 reads "ü" as"#),
     ] {
         assert_eq!(fails(bytes, options(), expected).option(), Some("encoding"));
     }
@@ -70,7 +70,7 @@ fn supported_encodings_are_read() {
     );
     long.extend("A-2,Ann\n".repeat(50_000).bytes());
     long.push(0xfc);
-    fails(long, options(), "line 50003 has \"ü\"");
+    fails(long, options(), "line 50003 reads \"ü\"");
 }
 
 #[test]
@@ -78,9 +78,9 @@ fn bytes_outside_encoding_are_rejected() {
     // In MS-DOS, ü is 0x81, which Windows-1252 does not define.
     let dos = b"client_affiliate_id,affiliate_name\nA-1,Bar\nA-2,J\x81rgen\n";
     let named = |encoding| Options { encoding: Some(encoding), ..options() };
-    fails(*dos, named(Encoding::Windows1252), "line 3 has the byte 0x81, which Windows-1252 does not define");
+    fails(*dos, named(Encoding::Windows1252), "line 3 contains the byte 0x81, which Windows-1252 does not define");
     let lone = utf16("client_affiliate_id,affiliate_name\n", u16::to_le_bytes);
-    fails([lone, vec![0, 0xd8, b'a', 0]].concat(), options(), "line 2 is not UTF-16LE");
+    fails([lone, vec![0, 0xd8, b'a', 0]].concat(), options(), "line 2 is not valid UTF-16LE");
     reads(
         "client_affiliate_id,affiliate_name,city\nA-1,J\u{fffd}rgen,\nA-2,J\u{81}rgen,\u{9d}\n",
         options(),
@@ -92,7 +92,7 @@ fn bytes_outside_encoding_are_rejected() {
     );
 }
 
-/// MS-DOS letters whose bytes are signs in Windows-1252.
+/// In MS-DOS, these bytes are letters. In Windows-1252, they are signs.
 #[test]
 fn msdos_letters_decoded_as_windows_1252_are_rejected() {
     let named = || Options { encoding: Some(Encoding::Windows1252), ..options() };
@@ -201,14 +201,14 @@ fn damaged_rows_are_rejected() {
         ],
     );
     let text = "client_affiliate_id,affiliate_name,city,notes\r\nA-1,Ann\r\nA-2,Ben";
-    let lines = [ONE[0], "3 !  : The row has 2 columns, but the heading row has 4; is the file cut off?"];
+    let lines = [ONE[0], "3 !  : The row has 2 columns, but the heading row has 4; is the file truncated?"];
     reads(text, options(), &lines);
     reads(utf16(text, u16::to_le_bytes), options(), &lines);
     reads(format!("{text},,"), options(), &[ONE[0], "3 client_affiliate_id=A-2 affiliate_name=Ben"]);
 }
 
 #[test]
-fn misplaced_quotes_reject_the_file() {
+fn files_with_misplaced_quotes_are_rejected() {
     let header = "client_affiliate_id,affiliate_name\n";
     fails(
         format!("{header}A-1,Ann\nA-2,\"Ben\nA-3,Carl\n"),
@@ -216,7 +216,7 @@ fn misplaced_quotes_reject_the_file() {
         "the file ends within the quoted cell that begins on line 3",
     );
     for cell in ["\"Ann \"A\" B\"", "\"Ann\" \"Ben\"", "\"Ann\"x"] {
-        fails(format!("{header}A-1,{cell}\n"), options(), "line 2 has text after the closing quote of a cell");
+        fails(format!("{header}A-1,{cell}\n"), options(), "line 2 contains text after a cell's closing quote");
     }
     reads(format!("{header}\"A-1\" ,Ann\n"), options(), &ONE);
     reads(format!("{header}A-1,Ann \"A\" B\n"), options(), &["2 client_affiliate_id=A-1 affiliate_name=Ann \"A\" B"]);
@@ -240,7 +240,7 @@ fn quoted_cells_can_span_many_lines() {
 fn quotes_after_invisible_characters_are_rejected() {
     for before in [" ", "\u{a0}", "\u{200b} "] {
         let text = format!("client_affiliate_id,affiliate_name\nA-1,{before}\"Ann\nA-2,Ben\"\n");
-        fails(text, options(), "line 2 has a space or an invisible character before the first quote");
+        fails(text, options(), "line 2 contains a space or an invisible character before a cell's opening quote");
     }
     reads(
         "client_affiliate_id,affiliate_name\nA-1,5\" Ann\n",
@@ -272,7 +272,7 @@ fn full_exports_are_read_exactly() {
         options(),
         &[
             "2 ! phone_one phone_one: The number 4.9E+11 has lost",
-            "2 ! notes notes: The cell has the formula error #N/A",
+            "2 ! notes notes: The cell contains the formula error #N/A",
         ],
     );
     let unescaped = Options { escape: Escape::None, ..options() };
@@ -328,11 +328,11 @@ fn wrong_encodings_are_rejected() {
         let bytes: Vec<u8> = format!("{mark}{text}").chars().flat_map(|next| unit(next.into())).collect();
         fails(bytes, options(), "the file is text in UTF-32");
     }
-    assert!("cp850".parse::<Encoding>().unwrap_err().contains("Save a file in another encoding as CSV in UTF-8"));
+    assert!("cp850".parse::<Encoding>().unwrap_err().contains("Save files in other encodings as CSV in UTF-8"));
     assert_eq!("us-ascii".parse(), Ok(Encoding::Utf8));
     fails(*b"\x01\x9f\x02,\x03", options(), "line 1 is not text");
-    fails("client_affiliate_id\0,affiliate_name\nA-1,Ann\n", options(), "line 1 has a NUL character");
-    fails("client_affiliate_id,affiliate_name\nA-1,Ann\nA-2,\0\n", options(), "line 3 has a NUL character");
+    fails("client_affiliate_id\0,affiliate_name\nA-1,Ann\n", options(), "line 1 contains a NUL character");
+    fails("client_affiliate_id,affiliate_name\nA-1,Ann\nA-2,\0\n", options(), "line 3 contains a NUL character");
 }
 
 #[test]
@@ -353,14 +353,14 @@ fn formula_errors_in_any_language_are_rejected() {
         "########",
     ] {
         let text = format!("client_affiliate_id,affiliate_name,notes\nA-1,Ann,{error}\n");
-        reads(text, options(), &["2 ! notes notes: The cell has the formula error"]);
+        reads(text, options(), &["2 ! notes notes: The cell contains the formula error"]);
     }
     for text in ["#1", "#A1", "#Wow!", "Err: 5", "##", "No. #!"] {
         let file = format!("client_affiliate_id,affiliate_name,notes\nA-1,Ann,{text}\n");
         let expected = format!(" affiliate_name=Ann notes={text}");
         assert!(read(file, options()).unwrap()[0].ends_with(&expected), "{text}");
     }
-    // Some programs write this to preserve leading zeros.
+    // Some programs write this formula to preserve leading zeros.
     let text = "client_affiliate_id,affiliate_name,zip\n\"=\"\"00501\"\"\",Ann,\"=\"\"01\"\"\"\n";
     reads(text, options(), &["2 client_affiliate_id=00501 affiliate_name=Ann zip=01"]);
 }
@@ -369,7 +369,7 @@ fn formula_errors_in_any_language_are_rejected() {
 fn ids_with_control_characters_are_rejected() {
     for id in ["A\u{7f}2", "A\u{1}1", "\"A\n3\""] {
         let text = format!("client_affiliate_id,affiliate_name\n{id},Ann\n");
-        reads(text, options(), &["2 ! client_affiliate_id client_affiliate_id: The ID has a control character"]);
+        reads(text, options(), &["2 ! client_affiliate_id client_affiliate_id: The ID contains a control character"]);
     }
     for id in ["A-\u{e0041}1", "A-\u{2800}1"] {
         reads(format!("client_affiliate_id,affiliate_name\n{id},Ann\n"), options(), &ONE);
@@ -396,7 +396,7 @@ fn msdos_signs_and_mixed_encodings_are_rejected() {
         "Ra\u{c3}\u{ba}l",
         "O\u{e2}\u{20ac}\u{2122}Neill",
     ] {
-        assert_eq!(fails(file(name), named.clone(), "line 2 has ").option(), Some("encoding"), "{name}");
+        assert_eq!(fails(file(name), named.clone(), "line 2 contains ").option(), Some("encoding"), "{name}");
     }
     for name in [
         "50 \u{a3} Ltd",
@@ -421,14 +421,14 @@ fn placeholder_and_formula_ids_are_rejected() {
     for (id, reason) in [
         ("NaN", "The ID is NaN"),
         ("NULL", "The ID is NULL"),
-        ("1001.0", "The number 1001.0 has decimals"),
+        ("1001.0", "The number 1001.0 contains decimals"),
         ("=A1", "The ID is a formula"),
     ] {
         let text = format!("client_affiliate_id,affiliate_name\n{id},Ann\n");
         reads(text, options(), &[&format!("2 ! client_affiliate_id client_affiliate_id: {reason}")]);
     }
     let text = "client_affiliate_id,affiliate_name,phone_one,city\nA-1,Ann,4915.0,2.0\nA.0,Ben,,\n";
-    let lines = ["2 ! phone_one phone_one: The number 4915.0 has", "3 client_affiliate_id=A.0 affiliate_name=Ben"];
+    let lines = ["2 ! phone_one phone_one: The number 4915.0 contains", "3 client_affiliate_id=A.0 affiliate_name=Ben"];
     reads(text, options(), &lines);
 }
 
@@ -436,10 +436,10 @@ fn placeholder_and_formula_ids_are_rejected() {
 fn date_order_is_inferred_per_separator() {
     let header = "client_affiliate_id,affiliate_name,start_date";
     let text = format!("{header}\nA-1,Ann,\"=\"\"1/5/2026\"\"\"\n");
-    fails(text, options(), "1/5/2026 on line 2 can be two dates");
+    fails(text, options(), "1/5/2026 on line 2 is ambiguous");
     for dates in [["1.5.2026", "5/25/2026"], ["25/5/2026", "1-5-2026"]] {
         let text = format!("{header}\nA-1,Ann,{}\nA-2,Ben,{}\n", dates[0], dates[1]);
-        assert_eq!(fails(text, options(), "has other separators").option(), Some("dates"));
+        assert_eq!(fails(text, options(), "uses a different separator").option(), Some("dates"));
     }
     let text = format!("{header}\nA-1,Ann,1.5.2026\nA-2,Ben,25.5.2026\nA-3,Cat,31/5/2026\n");
     assert_eq!(read(text, options()).unwrap().len(), 3);

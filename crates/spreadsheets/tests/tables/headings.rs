@@ -1,4 +1,4 @@
-//! Headings, and the rows around them.
+//! Tests headings and the rows around them.
 
 use spreadsheets::Options;
 
@@ -36,19 +36,19 @@ fn headings_accept_many_spellings() {
 }
 
 #[test]
-fn wrong_headings_reject_the_file() {
+fn files_with_wrong_headings_are_rejected() {
     for (header, expected) in [
         (
             "client_affiliate_id,affiliate_name,city,City",
-            "the columns 3 (\"city\") and 4 (\"City\") are the same field, city: remove one",
+            "columns 3 (\"city\") and 4 (\"City\") both map to the field city: remove one",
         ),
         (
             "client_affiliate_id,affiliate_name,distributor_name",
-            "the columns 2 (\"affiliate_name\") and 3 (\"distributor_name\") are the same field, affiliate_name: map \"distributor_name\"",
+            "columns 2 (\"affiliate_name\") and 3 (\"distributor_name\") both map to the field affiliate_name: map \"distributor_name\"",
         ),
         ("client_affiliate_id,affiliate_name,shoe size", "the column \"shoe size\" is not a field"),
-        ("A-1,Ann", "no cell of the first row is a field name: A-1, Ann"),
-        ("affiliate_name,city", "no column has the field client_affiliate_id"),
+        ("A-1,Ann", "no cell in the first row is a field name: A-1, Ann"),
+        ("affiliate_name,city", "no column contains the required field client_affiliate_id"),
     ] {
         let error = fails(format!("{header}\nA-1,Ann,44\n"), options(), expected);
         assert_eq!(error.option(), Some("columns"));
@@ -69,13 +69,13 @@ fn columns_can_be_mapped() {
     fails(
         text,
         columns(&[("Nr.", "client_affiliate_id"), ("Partner", "affiliate_name"), ("Remark", "")]),
-        "does not have the column Remark;",
+        "does not contain the column Remark;",
     );
     fails(text, columns(&[("Nr.", "number")]), "cannot be mapped to the unknown field number");
     fails(text, columns(&[("Nr.", "id")]), "cannot be mapped to the unknown field id");
     fails(text, columns(&[("Nr.", "city"), ("Nr.", "zip")]), "mapped twice");
     let all = [("Nr.", "client_affiliate_id"), ("Partner", "affiliate_name"), ("Remarks", ""), ("Town", "city")];
-    fails(text, columns(&all), "does not have the column Town");
+    fails(text, columns(&all), "does not contain the column Town");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn titles_are_ignored_and_totals_rejected() {
         &[
             "# ignored, because they are above the headings: rows 1 to 1",
             "4 client_affiliate_id=A-1 affiliate_name=Ann city=Ulm",
-            "5 !  : The row seems to have totals",
+            "5 !  : The row seems to contain totals",
         ],
     );
     // Identifiers contain digits.
@@ -98,7 +98,7 @@ fn titles_are_ignored_and_totals_rejected() {
             &[&format!("2 client_affiliate_id={id} affiliate_name=7-11 zip=123")],
         );
     }
-    // Any row can have totals. A name has letters.
+    // Any row can contain totals. A name contains letters.
     for total in [
         "Subtotal",
         "Grand total",
@@ -116,7 +116,7 @@ fn titles_are_ignored_and_totals_rejected() {
         reads(
             format!("client_affiliate_id,affiliate_name\n{total},1\nTotal,Total Ltd\n"),
             options(),
-            &["2 !  : The row seems to have totals", "3 client_affiliate_id=Total affiliate_name=Total Ltd"],
+            &["2 !  : The row seems to contain totals", "3 client_affiliate_id=Total affiliate_name=Total Ltd"],
         );
     }
 }
@@ -132,7 +132,11 @@ fn names_may_match_headings_or_totals() {
         let text = format!("affiliate_name,client_affiliate_id\n{name},10001\n");
         reads(text, options(), &[&format!("2 client_affiliate_id=10001 affiliate_name={name}")]);
     }
-    reads("zip,client_affiliate_id,affiliate_name\n12,Total,7\n", options(), &["2 !  : The row seems to have totals"]);
+    reads(
+        "zip,client_affiliate_id,affiliate_name\n12,Total,7\n",
+        options(),
+        &["2 !  : The row seems to contain totals"],
+    );
 }
 
 #[test]
@@ -158,7 +162,7 @@ fn joined_tables_with_different_headings_are_rejected() {
         "Your affiliate ID,Full name X,Fax\nA-2,Ben,\n",
     ] {
         let text = format!("client_affiliate_id,affiliate_name,city\nA-1,Ann,Ulm\n{second}");
-        fails(text, options(), "row 3 has different headings than row 1");
+        fails(text, options(), "row 3 contains different headings than row 1");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Files of unsupported kinds.
+//! Tests files of unsupported kinds.
 
 use std::io::{Cursor, Write as _};
 
@@ -13,7 +13,7 @@ fn archive(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn unsupported_file_kinds_are_named() {
+fn errors_name_unsupported_file_kinds() {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     gzip.write_all(b"client_affiliate_id,affiliate_name\n").unwrap();
     let old = [0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];

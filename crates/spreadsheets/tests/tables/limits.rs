@@ -1,4 +1,4 @@
-//! Files that are larger than they look.
+//! Tests files that are larger than they look.
 
 use std::ops::ControlFlow;
 
@@ -23,31 +23,31 @@ fn rows_and_columns_are_limited() {
     let sheet = texts(1, &["client_affiliate_id", "affiliate_name"]) + &texts(2, &["A-1", "Ann", "x", "x", "x"]);
     assert_eq!(read(Book::of(sheet).bytes(), options()).unwrap().len(), 2);
     let wide = format!("{header}\nA-1,Ann{}\n", ",".repeat(20_000));
-    limited(fails(wide, options(), "the row on line 2 has more than 16384 cells"));
+    limited(fails(wide, options(), "the row on line 2 contains more than 16384 cells"));
     let sheet = rows(&["<c><v>1</v></c><c><v>2</v></c>", "<c><v>1</v></c><c><v>2</v></c>", "<c><v>1</v></c>"]);
     limited(fails(Book::of(sheet).bytes(), options(), "more than 2 rows below the headings"));
 }
 
 #[test]
-fn dense_parts_and_long_shared_texts_are_limited() {
+fn dense_parts_and_long_shared_strings_are_limited() {
     let header = texts(1, &["client_affiliate_id", "affiliate_name"]);
     let many = Book { texts: "<si/>".repeat(200_000), ..Book::of(header.as_str()) };
-    limited(fails(many.bytes(), options(), "sharedStrings.xml of the workbook has too many empty elements"));
+    limited(fails(many.bytes(), options(), "sharedStrings.xml of the workbook contains too many empty elements"));
     let rows = format!("<row>{}</row>", "<c/>".repeat(16_000)).repeat(20);
     limited(fails(
         Book::of(header.clone() + &rows).bytes(),
         options(),
-        "sheet1.xml of the workbook has too many empty elements",
+        "sheet1.xml of the workbook contains too many empty elements",
     ));
     let cells = r#"<c t="s"><v>0</v></c>"#.repeat(600);
     let long = Book {
         texts: format!("<si><t>{}</t></si>", "x".repeat(32_000)),
         ..Book::of(format!("{header}<row>{cells}</row>"))
     };
-    limited(fails(long.bytes(), options(), "the texts of row 2 are longer than 16 MiB"));
+    limited(fails(long.bytes(), options(), "the text of row 2 exceeds 16 MiB"));
 }
 
-/// Without these limits, files of a few kilobytes took minutes.
+/// Without these limits, files of a few kilobytes would take minutes.
 #[test]
 fn small_workbooks_cannot_cause_excessive_work() {
     let text = "x".repeat(15 << 20);
@@ -57,10 +57,10 @@ fn small_workbooks_cannot_cause_excessive_work() {
     let records =
         |first: u64, cells: &str| -> String { (first..first + 100).map(|number| row(number, cells)).collect() };
     let book = |rows: String| Book { texts: format!("<si><t>{text}</t></si>"), ..Book::of(rows) };
-    limited(fails(book(titles).bytes(), options(), "the cells of the sheet share texts that are too long"));
+    limited(fails(book(titles).bytes(), options(), "the sheet's cells repeat too much shared text"));
     let header = texts(1, &["client_affiliate_id", "affiliate_name"]);
     let unused = format!("{header}{}", records(2, r#"<c r="D1" t="s"><v>0</v></c>"#));
-    limited(fails(book(unused).bytes(), options(), "the cells of the sheet share texts that are too long"));
+    limited(fails(book(unused).bytes(), options(), "the sheet's cells repeat too much shared text"));
 
     let array = |range: &str| format!(r#"<row r="2"><c r="A2"><f t="array" ref="{range}">1</f></c></row>"#);
     limited(fails(Book::of(header.clone() + &array("A2:CV20000")).bytes(), options(), "cells with array formulas"));
@@ -82,7 +82,7 @@ fn name(column: usize) -> String {
 #[test]
 fn row_length_is_limited() {
     let long = format!("client_affiliate_id,affiliate_name\nA-1,\"{}\"\n", "x".repeat(17 << 20));
-    limited(fails(long, options(), "is longer than 16 MiB"));
+    limited(fails(long, options(), "exceeds 16 MiB"));
 }
 
 #[test]
@@ -108,13 +108,13 @@ fn url_tables_read_one_column() {
 
 #[test]
 fn claimed_archive_parts_are_limited() {
-    // The end of the directory claims more parts than the archive has.
+    // The end of the directory claims more parts than the archive contains.
     let mut bytes = Book::of(texts(1, &["client_affiliate_id", "affiliate_name"])).bytes();
     let end = bytes.len() - 22;
     assert_eq!(bytes[end..end + 4], *b"PK\x05\x06");
     bytes[end + 8..end + 12].fill(0xfe);
     limited(fails(bytes.as_slice(), options(), "more than 10000 parts"));
-    // The record of large archives makes the same claim.
+    // The record for large archives makes the same claim.
     bytes.truncate(end);
     let large = bytes.len() as u64;
     bytes.extend([b"PK\x06\x06".as_slice(), &44_u64.to_le_bytes(), &[0; 12], &[0xfe; 32]].concat());

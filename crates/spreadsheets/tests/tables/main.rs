@@ -1,4 +1,4 @@
-//! Files as written by spreadsheets and other programs.
+//! Tests files as written by spreadsheets and other programs.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 

@@ -38,7 +38,7 @@ pub(crate) fn read(bytes: impl Into<Vec<u8>>, options: Options) -> Result<Vec<St
     Ok(lines)
 }
 
-/// Asserts how a file is read, as lines. Expected errors and notes are prefixes of lines.
+/// Asserts that a file is read as these lines. Expected errors and notes are prefixes of lines.
 #[track_caller]
 pub(crate) fn reads(bytes: impl Into<Vec<u8>>, options: Options, expected: &[&str]) {
     let lines = read(bytes, options).unwrap();
@@ -67,7 +67,7 @@ pub(crate) struct Book {
     /// Sheets: name, state, and the XML of the rows and anything after them.
     pub(crate) sheets: Vec<(&'static str, &'static str, String)>,
     pub(crate) texts: String,
-    /// Number format codes. The first one has style 1.
+    /// Number format codes. The first code is style 1.
     pub(crate) formats: Vec<&'static str>,
     /// Conditional formats.
     pub(crate) dxfs: &'static str,
@@ -92,7 +92,7 @@ impl Default for Book {
     }
 }
 
-/// Returns a row of inline texts.
+/// Returns a row of inline strings.
 pub(crate) fn texts(row: u64, texts: &[&str]) -> String {
     let cells = texts.iter().zip('A'..).map(|(text, column)| {
         let text = text.replace('&', "&amp;").replace('<', "&lt;");

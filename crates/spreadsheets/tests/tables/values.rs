@@ -1,4 +1,4 @@
-//! Cell values.
+//! Tests cell values.
 
 use spreadsheets::{Empty, Options, Order};
 
@@ -45,13 +45,13 @@ fn identifiers_are_normalized() {
     }
     let text = "client_affiliate_id,affiliate_name\nA\u{308}\u{a0}1,Ann O\u{308}\n";
     reads(text, options(), &["2 client_affiliate_id=\u{c4} 1 affiliate_name=Ann \u{d6}"]);
-    // Texts keep characters that join or modify others.
+    // Text values keep characters that join or modify others.
     let text = "client_affiliate_id,affiliate_name\nA-1,\u{646}\u{200c}\u{645} \u{2764}\u{fe0f}\n";
     reads(text, options(), &["2 client_affiliate_id=A-1 affiliate_name=\u{646}\u{200c}\u{645} \u{2764}\u{fe0f}"]);
     let columns =
         vec![("E\u{301}tat".to_owned(), "state".to_owned()), ("#".to_owned(), "client_affiliate_id".to_owned())];
     let text = "#,affiliate_name,\u{c9}tat\nA-1,Ann,x\n,affiliate_name,\u{c9}tat\n";
-    fails(text, Options { columns, ..options() }, "row 3 has different headings than row 1");
+    fails(text, Options { columns, ..options() }, "row 3 contains different headings than row 1");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn formula_errors_are_rejected() {
         reads(
             format!("Your affiliate ID,Name,City\nA-1,Ann,{error}\n"),
             options(),
-            &["2 ! City city: The cell has the formula error"],
+            &["2 ! City city: The cell contains the formula error"],
         );
     }
 }
@@ -147,11 +147,11 @@ fn common_date_formats_are_accepted() {
     // There is no month 13.
     reads_days(&["1/12/2026", "1/13/2026"], options(), &["2026-01-12", "2026-01-13"]);
     reads_days(&["12/1/2026", "13/1/2026"], options(), &["2026-01-12", "2026-01-13"]);
-    fails(days(&["1/12/2026", "12/1/2026"]), options(), "can be two dates");
+    fails(days(&["1/12/2026", "12/1/2026"]), options(), "is ambiguous");
     reads_days(
         &["05/01/26", "2026-05-01 14:30:00"],
         options(),
-        &["!The year of 05/01/26 has two digits", "!The start date"],
+        &["!The year in 05/01/26 has only two digits", "!The start date"],
     );
     reads_days(&["2026-02-30", "31/31/2026"], options(), &["!The start date", "!The start date"]);
 }
@@ -159,7 +159,7 @@ fn common_date_formats_are_accepted() {
 #[test]
 fn ambiguous_dates_without_order_are_rejected() {
     let ambiguous = ["2026-05-01", "1/5/2026", "02/03/2026"];
-    let error = fails(days(&ambiguous), options(), "1/5/2026 on line 3 can be two dates");
+    let error = fails(days(&ambiguous), options(), "1/5/2026 on line 3 is ambiguous");
     assert_eq!(error.option(), Some("dates"));
     reads_days(&ambiguous, dates(Order::Dmy), &["2026-05-01", "2026-05-01", "2026-03-02"]);
     reads_days(&ambiguous, dates(Order::Mdy), &["2026-05-01", "2026-01-05", "2026-02-03"]);
@@ -169,6 +169,6 @@ fn ambiguous_dates_without_order_are_rejected() {
     fails(
         days(&["1/5/2026", "25/5/2026", "5/26/2026"]),
         options(),
-        "25/5/2026 on line 3 has the day first, and 5/26/2026 on line 4 the month",
+        "25/5/2026 on line 3 puts the day first, but 5/26/2026 on line 4 puts the month first",
     );
 }

@@ -1,4 +1,4 @@
-//! Workbooks: what their cells show, and what they hide.
+//! Tests what workbook cells display, and what they hide.
 
 use std::io::{Cursor, Write as _};
 
@@ -29,7 +29,7 @@ fn rejects(book: &Book, reason: &str) {
 }
 
 #[test]
-fn shared_inline_and_formula_texts_are_read() {
+fn shared_inline_and_formula_strings_are_read() {
     for cell in [
         r#"<c r="C2" t="s"><v>1</v></c>"#,
         r#"<c r="C2" t="inlineStr"><is><t>8000 &amp; B</t></is></c>"#,
@@ -78,18 +78,18 @@ fn numbers_are_read_as_shown() {
         shows(&Book { formats: vec![format], ..Book::of(third(&cell)) }, shown);
     }
     for (format, number, reason) in [
-        ("General", "1234567890123456", "The cell has a number with more than 15 digits"),
-        ("0", "1E+20", "The cell has a number with more than 15 digits"),
-        ("General", "123456789012345.6", "The cell has a number with more than 15 digits"),
-        ("General", "1234567890123.456", "The cell has a number with more than 15 digits"),
-        ("0;;;", "0", "The cell has 0, which its format may show differently"),
-        ("0;(0)", "-5", "The cell has -5, which its format may show differently"),
+        ("General", "1234567890123456", "The cell contains a number with more than 15 digits"),
+        ("0", "1E+20", "The cell contains a number with more than 15 digits"),
+        ("General", "123456789012345.6", "The cell contains a number with more than 15 digits"),
+        ("General", "1234567890123.456", "The cell contains a number with more than 15 digits"),
+        ("0;;;", "0", "The cell contains 0, which its format may show differently"),
+        ("0;(0)", "-5", "The cell contains -5, which its format may show differently"),
         ("\"#\"General", "5", "The cell shows 5 in the format"),
-        ("yyyy", "3000000", "The cell has 3000000, which is not a date"),
-        ("yyyy", "60", "The cell has 60, which is not a date"),
-        ("yyyy", "-1", "The cell has -1, which is not a date"),
-        ("General", "inf", "The cell has a number with more than 15 digits"),
-        ("General", "x", "The cell is not a number"),
+        ("yyyy", "3000000", "The cell contains 3000000, which is not a date"),
+        ("yyyy", "60", "The cell contains 60, which is not a date"),
+        ("yyyy", "-1", "The cell contains -1, which is not a date"),
+        ("General", "inf", "The cell contains a number with more than 15 digits"),
+        ("General", "x", "The cell is stored as a number"),
         ("0%", "0.5", "The cell shows 0.5 in the format 0%"),
         ("0", "12.6", "The cell shows 12.6 with 0 decimals"),
         ("h:mm", "0.5", "The cell shows a time without a date"),
@@ -106,7 +106,7 @@ fn numbers_are_read_as_shown() {
     rejects(&Book::of(third(r#"<c r="C2" t="d"><v>2026-05-01</v></c>"#)), "The cell is a date");
 }
 
-/// Other programs read these cells as empty, or read something else.
+/// Other programs read these cells as empty, or read a different value.
 #[test]
 fn misplaced_and_invalid_values_are_rejected() {
     for (cell, reason) in [
@@ -114,9 +114,9 @@ fn misplaced_and_invalid_values_are_rejected() {
         (r#"<c r="C2"><is><t>8000</t></is></c>"#, "The cell stores its value in an unexpected place"),
         (r#"<c r="C2" t="inlineStr"><v>8000</v></c>"#, "The cell stores its value in an unexpected place"),
         (r#"<c r="C2"><v>80</v><v>00</v></c>"#, "The cell stores its value in an unexpected place"),
-        (r#"<c r="C2" t="b"><v>2</v></c>"#, "The cell is neither true nor false"),
+        (r#"<c r="C2" t="b"><v>2</v></c>"#, "The cell is stored as a Boolean"),
         (r#"<c r="C2" t="text"><v>8000</v></c>"#, "The cell has the unknown kind \"text\""),
-        (r#"<c r="C2" s="9"><v>8000</v></c>"#, "The cell has a style that does not exist"),
+        (r#"<c r="C2" s="9"><v>8000</v></c>"#, "The cell refers to a missing style"),
         (r#"<c r="C2" t="inlineStr"><is><t>a_x0000_</t></is></c>"#, "The text has lost a character"),
     ] {
         rejects(&Book::of(third(cell)), reason);
@@ -141,7 +141,7 @@ fn workbooks_reject_encoding_option() {
 
 #[test]
 fn formulas_without_results_are_rejected() {
-    let missing = "The cell has a formula without a result";
+    let missing = "The cell contains a formula without a stored result";
     for cell in [
         r#"<c r="C2"><f>A1</f></c>"#,
         r#"<c r="C2"><f>A1</f><v></v></c>"#,
@@ -155,21 +155,28 @@ fn formulas_without_results_are_rejected() {
     let zero = third(r#"<c r="C2"><f>A1</f><v>0</v></c>"#);
     rejects(&Book { properties: r#"<calcPr calcId="1" fullCalcOnLoad="1"/>"#, ..Book::of(zero.as_str()) }, missing);
     shows(&Book::of(zero), "0");
-    // An empty text is a result.
+    // An empty string is a result.
     reads(Book::of(third(r#"<c r="C2" t="str"><f>A1</f><v></v></c>"#)).bytes(), options(), &[ANN]);
-    rejects(&Book::of(third(r#"<c r="C2" t="e"><f>NA()</f><v>#N/A</v></c>"#)), "The cell has the formula error #N/A");
+    rejects(
+        &Book::of(third(r#"<c r="C2" t="e"><f>NA()</f><v>#N/A</v></c>"#)),
+        "The cell contains the formula error #N/A",
+    );
     let heading = r#"<row r="1"><c r="A1"><f>B1</f></c><c r="B1" t="inlineStr"><is><t>client_affiliate_id</t></is></c><c r="C1" t="inlineStr"><is><t>Name</t></is></c></row>"#;
-    fails(Book::of(heading).bytes(), options(), "the heading in the cell A1 has a formula without a result");
+    fails(
+        Book::of(heading).bytes(),
+        options(),
+        "the heading in the cell A1 contains a formula without a stored result",
+    );
 }
 
-/// Only the first cell of an array formula has the formula.
+/// Only the first cell of an array formula contains the formula.
 #[test]
 fn array_formulas_without_results_are_rejected() {
     let record = |row: u64, id: &str, zip: &str| {
         format!("{}{}{zip}", text(&format!("A{row}"), id), text(&format!("B{row}"), "Ann"))
     };
     let formula = |value: &str| format!(r#"<c r="C2"><f t="array" ref="C2:C4">A2:A4</f>{value}</c>"#);
-    let missing = |row: u64| format!("{row} ! C{row} zip: The cell has a formula without a result");
+    let missing = |row: u64| format!("{row} ! C{row} zip: The cell contains a formula without a stored result");
     let book = |first: &str, others: [&str; 3]| {
         let cells = [
             record(2, "A-1", first),
@@ -188,7 +195,7 @@ fn array_formulas_without_results_are_rejected() {
         ["2 client_affiliate_id=A-1 affiliate_name=Ann zip=1", "3 client_affiliate_id=A-2 affiliate_name=Ann zip=2"];
     let empty = "4 client_affiliate_id=A-3 affiliate_name=Ann";
     reads(computed.bytes(), options(), &[lines[0], lines[1], empty, last]);
-    // As XlsxWriter writes it, with zeros as results.
+    // XlsxWriter stores 0 as the result of every formula.
     let zeros = book(&formula("<v>0</v>"), [r#"<c r="C3"><v>0</v></c>"#, r#"<c r="C4"><v>0</v></c>"#, ""]);
     let zeros = Book { properties: r#"<calcPr fullCalcOnLoad="1"/>"#, ..zeros };
     // An uncomputed formula may also fill the rows below its range.
@@ -216,13 +223,13 @@ fn merged_cell_errors_name_their_range() {
     reads(
         book(r#"<mergeCell ref="C2:C3"/>"#),
         options(),
-        &[&format!("{ANN} zip=8000"), "3 ! C3 zip: The cell is merged with others (C2:C3)", carl],
+        &[&format!("{ANN} zip=8000"), "3 ! C3 zip: The cell is part of the merged range C2:C3", carl],
     );
     // Merged within a row, and outside the columns that are read.
     reads(
         book(r#"<mergeCell ref="B3:C3"/><mergeCell ref="D2:D4"/><mergeCell ref="A1:C1"/>"#),
         options(),
-        &[&format!("{ANN} zip=8000"), "3 ! C3 zip: The cell is merged with others (B3:C3)", carl],
+        &[&format!("{ANN} zip=8000"), "3 ! C3 zip: The cell is part of the merged range B3:C3", carl],
     );
 }
 
@@ -263,20 +270,20 @@ fn first_visible_or_named_sheet_is_read() {
     let note = "# only the sheet \"Old\" is read; ignored: May, June";
     reads(book.as_slice(), named("Old"), &[note, "3 client_affiliate_id=A-1 affiliate_name=Ann"]);
     let error =
-        fails(book, named("July"), "the workbook has no sheet \"July\"; its sheets are: Old (hidden), May, June");
+        fails(book, named("July"), "the workbook contains no sheet \"July\"; its sheets are: Old (hidden), May, June");
     assert_eq!(error.option(), Some("sheet"));
     // A heading error may come from reading the wrong sheet.
     let cover = "<sheetData><row><c t=\"str\"><v>Read me</v></c></row></sheetData>";
     for (cover, expected) in
-        [(cover, "no cell of the first row is a field name"), ("<sheetData/>", "the file is empty")]
+        [(cover, "no cell in the first row is a field name"), ("<sheetData/>", "the file is empty")]
     {
         let sheets = vec![("Cover", "visible", cover.to_owned()), ("May", "visible", sheet("A-1"))];
         let error = fails(Book { sheets, ..Book::default() }.bytes(), options(), "only the sheet \"Cover\" was read");
-        assert!(error.to_string().contains(expected) && error.to_string().ends_with("also has May"), "{error}");
+        assert!(error.to_string().contains(expected) && error.to_string().ends_with("also contains May"), "{error}");
         assert_eq!(error.option(), Some("sheet"));
     }
     let hidden = Book { sheets: vec![("Old", "veryHidden", sheet("A-1"))], ..Book::default() };
-    fails(hidden.bytes(), options(), "the workbook has no visible sheet");
+    fails(hidden.bytes(), options(), "the workbook contains no visible sheet");
 }
 
 #[test]
@@ -297,10 +304,10 @@ fn rows_around_records_are_reported() {
         &[
             "# ignored, because they are above the headings: rows 1 to 1",
             "# ignored columns without a heading: 16384 (XFD)",
-            "# hidden rows, read like the others: 1",
+            "# hidden rows, read like visible rows: 1",
             "5 client_affiliate_id=A-1 affiliate_name=Ann",
             "6 client_affiliate_id=A-2 affiliate_name=Ben",
-            "9 !  : The row seems to have totals",
+            "9 !  : The row seems to contain totals",
         ],
     );
 }
@@ -312,13 +319,13 @@ fn bare_years_are_not_dates() {
     reads(
         Book::of(format!("{heading}{row}")).bytes(),
         options(),
-        &["2 ! C2 start_date: The cell has the number 2026, which is a year"],
+        &["2 ! C2 start_date: The cell contains the number 2026, which is a year"],
     );
 }
 
 #[test]
 fn empty_errors_and_invalid_ranges_are_rejected() {
-    rejects(&Book::of(third(r#"<c r="C2" t="e"/>"#)), "The cell has a formula error");
+    rejects(&Book::of(third(r#"<c r="C2" t="e"/>"#)), "The cell contains a formula error");
     for range in ["C3:C2", "$C$2:$C$3", ""] {
         let merged =
             format!(r#"<sheetData>{}</sheetData><mergeCells><mergeCell ref="{range}"/></mergeCells>"#, third(""));
@@ -348,7 +355,7 @@ fn damaged_workbooks_are_rejected() {
     for (sheet, expected) in [
         (
             format!("{header}<row r=\"2\"><c r=\"ZZZZZZ2\"><v>1</v></c></row>"),
-            "row 2 has the cell \"ZZZZZZ2\" in the wrong place",
+            "row 2 contains the cell \"ZZZZZZ2\" in the wrong place",
         ),
         (format!("{header}<row r=\"2\"><c r=\"XFE2\"><v>1</v></c></row>"), "\"XFE2\" in the wrong place"),
         (format!("{header}<row r=\"2\"><c r=\"A3\"><v>1</v></c></row>"), "\"A3\" in the wrong place"),
@@ -360,7 +367,7 @@ fn damaged_workbooks_are_rejected() {
         (format!("{header}<row r=\"4294967295\"/>"), "row 4294967295 follows"),
         (
             format!("{header}<row r=\"2\"><c r=\"A2\" t=\"s\"><v>7</v></c></row>"),
-            "the cell A2 has a shared text that does not exist",
+            "the cell A2 refers to a missing shared string",
         ),
         (format!("{header}<row r=\"2\"><c r=\"A2\"><v>&nbsp;</v></c></row>"), "the unknown entity"),
         (format!("{header}<row r=\"2\"><c r=\"A2\"></row>"), "is not XML"),
@@ -383,10 +390,10 @@ fn damaged_workbooks_are_rejected() {
     let at = bytes.windows(4).position(|window| window == b"8000").unwrap();
     bytes[at] = b'9';
     fails(bytes, options(), "the workbook is damaged");
-    // A part that the workbook names but lacks.
+    // A part that the workbook refers to but does not contain.
     let parts: Vec<_> = Book::of(header).parts().into_iter().filter(|(name, _)| !name.contains("sheet1")).collect();
     let mut names = ZipArchive::new(Cursor::new(zip(&parts))).unwrap();
     let unpacked = std::io::copy(&mut names.by_index(0).unwrap(), &mut std::io::sink()).unwrap();
     assert_eq!(unpacked, parts[0].1.len() as u64);
-    fails(zip(&parts), options(), "it lacks the part xl/worksheets/sheet1.xml");
+    fails(zip(&parts), options(), "the part xl/worksheets/sheet1.xml is missing");
 }

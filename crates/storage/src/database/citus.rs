@@ -1,4 +1,4 @@
-//! Citus, a PostgreSQL extension that distributes tables over nodes, here by company.
+//! Supports Citus, a PostgreSQL extension that distributes tables over nodes, here by company.
 
 mod calls;
 mod functions;
@@ -17,7 +17,7 @@ use super::error::DatabaseError;
 /// Oldest supported version.
 const OLDEST: [u32; 2] = [12, 1];
 
-/// Returns whether the database has the extension.
+/// Returns whether the database uses the extension.
 ///
 /// Fails on an unsupported version, and on any node except the coordinator, whose sequences assign record IDs.
 pub(super) async fn is_installed(connection: &mut PgConnection) -> Result<bool, DatabaseError> {

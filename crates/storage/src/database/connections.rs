@@ -1,4 +1,4 @@
-//! A service's connections to its database.
+//! Manages a service's connections to its database.
 
 use std::{
     collections::BTreeMap,
@@ -35,9 +35,9 @@ pub struct Connections {
     pub(super) pool: Arc<Pool>,
     /// On Citus, the functions that run statements.
     calls: Option<Arc<Calls>>,
-    /// Whether statements are a call's writes, which must not begin after the caller has left.
+    /// Whether statements are a call's writes, which must not begin after the caller has disconnected.
     of_call: bool,
-    /// On Citus, the company of a statement.
+    /// On Citus, the statement's company.
     company_id: i64,
     /// Maximum number of records of a kind that a statement creates.
     new_records: usize,
@@ -59,7 +59,7 @@ impl Connections {
         tasks.spawn(supervise("database probe", move |task| probe(Arc::clone(&pool), task)));
     }
 
-    /// Returns connections for a call's writes. No write begins after the caller has left.
+    /// Returns connections for a call's writes. No write begins after the caller has disconnected.
     #[must_use]
     pub fn of_call(&self) -> Self {
         Self { of_call: true, ..self.clone() }
@@ -88,7 +88,7 @@ impl Connections {
         Session::new(connection, self.calls.as_deref(), scope)
     }
 
-    /// Returns the layouts of the input types.
+    /// Returns the input types' layouts.
     pub fn layouts(&self) -> Arc<Layouts> {
         self.pool.inputs.layouts()
     }
@@ -180,6 +180,6 @@ pub async fn short_read<T, F: Future<Output = Result<T, sqlx::Error>>>(
         return result;
     }
     count_retry(RETRY_SILENCE);
-    tracing::warn!("a read by key got no response within {} s and will be retried", SHORT_READ_TIMEOUT.as_secs());
+    tracing::warn!("a read by key received no response within {} s; retrying it", SHORT_READ_TIMEOUT.as_secs());
     run(from.clone()).await
 }

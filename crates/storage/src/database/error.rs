@@ -12,16 +12,16 @@ pub enum DatabaseError {
     Url(String),
     #[error("cannot connect to the database {database} at {host}: {}", text(.source))]
     Connect { host: String, database: String, source: sqlx::Error },
-    #[error("no TLS connection to {host} with the database URL's `sslmode` and `sslrootcert`: {}", text(.source))]
+    #[error("cannot establish a TLS connection to {host} with the database URL's `sslmode` and `sslrootcert`: {}", text(.source))]
     Tls { host: String, source: sqlx::Error },
     #[error(
-        "{host} rejects a parameter of the database URL ({}), as poolers such as PgBouncer do. Remove `options` from \
+        "{host} rejects a parameter in the database URL ({}), as poolers such as PgBouncer do. Remove `options` from \
          the URL, and set these settings for the role (`alter role … set …`)",
         text(.source)
     )]
     Parameter { host: String, source: sqlx::Error },
     #[error(
-        "at {host}, a pooler such as PgBouncer allows no transactions (`pool_mode = statement`), which the service needs: use \
+        "at {host}, a pooler such as PgBouncer does not allow transactions (`pool_mode = statement`), which the service needs: use \
          `pool_mode = transaction` or `session`, or connect to PostgreSQL directly"
     )]
     StatementPooler { host: String },
@@ -34,8 +34,8 @@ pub enum DatabaseError {
     NotPrepared { host: String },
     #[error(
         "at {host}, a pooler such as PgBouncer changes the server's process between transactions (`pool_mode = transaction`), \
-         so the role of the service must have its settings. Run these statements as that role, and let the pooler open new \
-         connections to the server (`reconnect` in its console): {statements}"
+         so the service's role must have the service's settings. Run these statements as that role, and let the pooler open new \
+         server connections (`reconnect` in its console): {statements}"
     )]
     SharedSettings { host: String, statements: String },
     #[error(
@@ -44,19 +44,22 @@ pub enum DatabaseError {
     )]
     SharedSession { command: &'static str },
     #[error(
-        "the database was created with another version of step {step}, so this program can neither use nor upgrade it. Export \
+        "the database was created with a different version of step {step}, so this program can neither use nor upgrade it. Export \
          its records with the program that created it (`compliance export`), and import them into a new database with this one"
     )]
     Modified { step: String },
     #[error("cannot migrate the database's schema: {}", of_migration(.0))]
     Migrate(#[from] MigrateError),
     #[error(
-        "cannot grant the role {role} what the service needs (it must exist: `create role {role} login`): {}",
-        text(.source)
+        "cannot grant the role {role} the rights that the service needs: {}{}",
+        text(.source),
+        if is_missing_role(.source) { format!(" (`create role {role} login`)") } else { String::new() }
     )]
     Grant { role: String, source: sqlx::Error },
-    #[error("the role {role} owns the tables, so it needs no grant: name the role that the service runs as")]
+    #[error("the role {role} owns the tables, so it needs no grant: specify the role that the service runs as")]
     GrantToOwner { role: String },
+    #[error("this URL connects as {user}, which does not own the tables: use the owner's URL")]
+    GrantByOther { user: String },
     #[error("cannot set the retention of changes: {}", text(.0))]
     Retention(sqlx::Error),
     #[error("cannot read the database's schema history: {}", text(.0))]
@@ -65,7 +68,7 @@ pub enum DatabaseError {
         "the database's schema is not up to date ({missing} of {total} steps are missing): run `compliance migrate --database-url …`"
     )]
     NotMigrated { missing: usize, total: usize },
-    #[error("the database has Citus {version}, but the service needs 12.1 or newer")]
+    #[error("the database uses Citus {version}, but the service needs 12.1 or newer")]
     OldCitus { version: String },
     #[error(
         "this node is not the Citus coordinator: use the coordinator's URL, after adding its nodes \
@@ -73,8 +76,8 @@ pub enum DatabaseError {
     )]
     NotCoordinator,
     #[error(
-        "Citus was installed after the schema, so its nodes lack types and functions: install it in an empty database, migrate \
-         that, and copy the records"
+        "Citus was installed after the schema, so its nodes lack types and functions: install Citus in an empty database, \
+         migrate that database, and copy the records"
     )]
     LateCitus,
     #[error("cannot distribute the tables over the Citus nodes: {}", text(.0))]
@@ -100,13 +103,14 @@ impl DatabaseError {
         }
     }
 
-    /// Returns whether an operator must change a setting of the URL, a pooler or the database.
+    /// Returns whether an operator must change a setting in the URL, a pooler or the database.
     pub fn is_wrong_setting(&self) -> bool {
         matches!(
             self,
             Self::Url(_)
                 | Self::Tls { .. }
                 | Self::GrantToOwner { .. }
+                | Self::GrantByOther { .. }
                 | Self::Parameter { .. }
                 | Self::StatementPooler { .. }
                 | Self::NotPrepared { .. }
@@ -118,6 +122,11 @@ impl DatabaseError {
                 | Self::LateCitus
         )
     }
+}
+
+/// SQLSTATE `undefined_object`.
+fn is_missing_role(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| error.code().as_deref() == Some("42704"))
 }
 
 fn of_migration(error: &MigrateError) -> String {

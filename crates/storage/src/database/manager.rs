@@ -20,10 +20,10 @@ use crate::{
     limits::LOCK_TIMEOUT,
 };
 
-/// Maximum age of a connection. Without it, a connection would keep its memory and its resolved server forever.
+/// Maximum age of a connection. Without a limit, a connection would keep its memory and its resolved server forever.
 const CONNECTION_LIFETIME: Duration = Duration::from_mins(30);
 
-/// Checks whether the server accepts writes, and whether this is the database last served.
+/// Checks whether the server accepts writes, and whether the database is the one last served.
 ///
 /// Like every operation, the check reads a table. No migration locks this table against readers.
 const CHECK: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean
@@ -116,7 +116,7 @@ impl Manager {
         }
     }
 
-    /// Moves positions and IDs ahead if the database was restored. This can take long.
+    /// Moves positions and IDs ahead if the database was restored. Can take a long time.
     pub(super) async fn notice_restore(&self) -> Result<(), sqlx::Error> {
         notice_if_ready(&mut self.connect(&self.target()).await?).await
     }
@@ -141,7 +141,7 @@ impl Manager {
                 }
             }
             Some(Ok(target)) => {
-                tracing::info!("the database URL has changed: new connections use it");
+                tracing::info!("the database URL has changed; new connections use the new URL");
                 self.options.set_connect_options(target.options().clone());
                 self.begin_generation();
                 *url = Url { target, logged: None };

@@ -67,7 +67,7 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
         if !is_in_the_way(cause) || start.elapsed() >= MIGRATION_LOCK_WAIT {
             return Err(error.into());
         }
-        tracing::warn!(reason = %cause, "a migration is waiting for a lock and will retry");
+        tracing::warn!(reason = %cause, "retrying a migration blocked by a lock");
         sleep(MIGRATION_PAUSE).await;
     }
     if on_citus {
@@ -119,7 +119,7 @@ async fn compare_history(pool: &PgPool, schema: &Schema) -> Result<(), DatabaseE
     Ok(())
 }
 
-/// Runs the missing steps. `waited` is the total time of earlier attempts that did not get a lock.
+/// Runs the missing steps. `waited` is the total time of earlier attempts that did not acquire a lock.
 async fn run(steps: &Migrator, connection: &mut PgConnection, waited: Duration) -> Result<(), MigrateError> {
     sqlx::raw_sql(ALONE).execute(&mut *connection).await?;
     for step in steps.iter() {

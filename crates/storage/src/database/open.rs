@@ -45,7 +45,7 @@ impl Database {
 
     /// Fails if a pooler shares sessions.
     ///
-    /// Commands that need their own session call this.
+    /// Commands that need their own session call this method.
     pub fn require_session(&self, command: &'static str) -> Result<(), DatabaseError> {
         match self.sessions {
             Sessions::Own => Ok(()),

@@ -27,7 +27,7 @@ pub(super) struct Pool {
     connections: managed::Pool<Manager>,
     /// Whether the database responds. The probe sets this flag, and every statement reads it.
     pub(super) responds: watch::Sender<bool>,
-    /// Makes the probe check the database now, after a lost connection.
+    /// Tells the probe to check the database immediately, after a lost connection.
     pub(super) check_now: Notify,
     pub(super) inputs: Arc<Inputs>,
 }
@@ -91,8 +91,8 @@ impl Pool {
 
 /// A connection borrowed for one statement or transaction.
 ///
-/// The borrower reports the result with [`done`](Self::done). Without a report, the caller has left. Dropping the value then closes the connection,
-/// which may still receive the statement's response. The server notices within a second and ends the statement.
+/// The borrower reports the result with [`done`](Self::done). If it drops the value without a report, the caller has disconnected. The connection
+/// then closes, because it may still receive the statement's response. The server notices within a second and ends the statement.
 pub struct BorrowedConnection {
     pool: Arc<Pool>,
     connection: Option<Object<Manager>>,

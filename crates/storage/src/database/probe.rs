@@ -40,7 +40,7 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
         let serves = failure.is_none();
         if pool.responds.send_if_modified(|before| mem::replace(before, serves) != serves) {
             if serves {
-                tracing::info!(milliseconds = lost.elapsed().as_millis() as u64, "the database responds again");
+                tracing::info!(milliseconds = lost.elapsed().as_millis() as u64, "the database has recovered");
             } else {
                 (lost, logged.0) = (Instant::now(), String::new());
                 pool.replace_all();
@@ -48,16 +48,16 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
         }
         if let Some(failure) = failure {
             let reason = match failure {
-                sqlx::Error::PoolTimedOut => "silence".to_owned(),
+                sqlx::Error::PoolTimedOut => "no response".to_owned(),
                 other => text(&other),
             };
             if reason != logged.0 || logged.1.elapsed() >= REASON_LOG_INTERVAL {
                 let seconds = lost.elapsed().as_secs();
-                tracing::warn!(reason, seconds, "the database does not respond: calls are rejected until it does");
+                tracing::warn!(reason, seconds, "the database does not respond; rejecting calls until it does");
                 logged = (reason, Instant::now());
             }
         }
-        // The task always succeeds. Another metric shows whether the database responds.
+        // The task always succeeds. A different metric shows whether the database responds.
         task.succeeded();
         sleep(SHORTEST_INTERVAL).await;
         if is_restored {

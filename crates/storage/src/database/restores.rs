@@ -68,7 +68,7 @@ pub(super) async fn notice(connection: &mut PgConnection) -> Result<(), sqlx::Er
     Ok(())
 }
 
-/// Like [`notice`], but for a running service. Missing functions, as during a restore, are not logged.
+/// Like [`notice`], but for a running service. Does not log missing functions, which occur during a restore.
 ///
 /// Pauses after any other failure, because each attempt reads all tables.
 pub(super) async fn notice_if_ready(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
@@ -78,7 +78,7 @@ pub(super) async fn notice_if_ready(connection: &mut PgConnection) -> Result<(),
     {
         tracing::error!(
             "the database was restored, but its positions cannot jump ahead. If the restore has ended, run `compliance restored` as \
-             the owner of the database: {}",
+             the database owner: {}",
             text(error)
         );
         sleep(RESTORE_PAUSE).await;

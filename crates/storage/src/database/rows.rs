@@ -37,9 +37,9 @@ pub enum End {
 }
 
 impl Connections {
-    /// Returns the rows that fit in `most` bytes, at least one.
+    /// Returns the rows that fit in `most` bytes, or at least one row.
     ///
-    /// Reserves their memory for the company of `memory`. Abandons the statement if it has more rows.
+    /// Reserves their memory for the same company as `memory`. Abandons the statement if it has more rows.
     pub async fn fetch_at_most<'q, E: 'q + Execute<'q, Postgres>>(
         &self,
         query: E,

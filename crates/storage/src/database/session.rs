@@ -1,4 +1,4 @@
-//! Session settings, and detection of poolers that share sessions.
+//! Applies session settings, and detects poolers that share sessions.
 //!
 //! The service applies the settings with a statement, because poolers reject startup parameters.
 
@@ -20,7 +20,7 @@ const SETTINGS: [(&str, &str); 6] = [
     ("plan_cache_mode", "force_generic_plan"),
     ("jit", "off"),
     ("max_parallel_workers_per_gather", "0"),
-    // Makes the server end the statements of a killed service.
+    // Makes the server end a killed service's statements.
     ("client_connection_check_interval", "1s"),
 ];
 /// Citus needs a separate plan per company.
@@ -36,7 +36,7 @@ const POOLER_CHECKS: usize = 5;
 ///
 /// The pooler rejects a startup parameter, a password, or a transaction in `statement` mode, or cannot reach its server.
 pub(super) const PROTOCOL_VIOLATION: &str = "08P01";
-/// `invalid_sql_statement_name` and `duplicate_prepared_statement`: a statement was prepared in another session.
+/// `invalid_sql_statement_name` and `duplicate_prepared_statement`: a statement was prepared in a different session.
 const NOT_PREPARED: [&str; 2] = ["26000", "42P05"];
 /// Prefixes of `PgBouncer`'s messages about parameters.
 const PARAMETER: [&str; 2] = ["unsupported startup parameter", "unsupported options startup parameter"];
@@ -135,8 +135,8 @@ pub(super) async fn check(
 
 /// Runs a prepared statement before and during another connection's transaction.
 ///
-/// During the transaction, a pooler assigns another server process, where the statement may not be prepared. Other clients can hide this once, so the
-/// statement runs several times.
+/// During the transaction, a pooler assigns a different server process, where the statement may not be prepared. Other clients can hide this once, so
+/// the statement runs several times.
 async fn compare(first: &mut PgConnection, host: &PgConnectOptions, is_shared: &mut bool) -> Result<(), sqlx::Error> {
     let before = prepared_backend(first).await?;
     // A second connection may be unavailable.

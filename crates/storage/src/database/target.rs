@@ -1,4 +1,4 @@
-//! A database's address, and how to reread its URL.
+//! Holds a database's address, and rereads its URL.
 
 use std::{fmt, io, sync::Arc, time::Duration};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{error::Unavailable, limits::START_TIMEOUT};
 
-/// Query for whether a server accepts writes.
+/// Query that returns whether a server accepts writes.
 const TAKES_WRITES: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean";
 
 /// Rereads the URL from its source.
@@ -57,7 +57,7 @@ impl Target {
         format!("the database {} at {}", self.database(), name(&self.options))
     }
 
-    /// Returns the database name. If the URL has none, PostgreSQL uses the user's name.
+    /// Returns the database name. If the URL does not specify one, PostgreSQL uses the user name.
     fn database(&self) -> &str {
         self.options.get_database().unwrap_or_else(|| self.options.get_username())
     }
@@ -130,7 +130,7 @@ impl fmt::Debug for Target {
     }
 }
 
-/// Returns whether the TLS handshake failed, for example because the certificate names another host.
+/// Returns whether the TLS handshake failed, for example because the certificate names a different host.
 fn is_of_tls(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Tls(_) => true,
@@ -141,7 +141,7 @@ fn is_of_tls(error: &sqlx::Error) -> bool {
 }
 
 fn silence() -> sqlx::Error {
-    sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "no response in time"))
+    sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "timed out waiting for a response"))
 }
 
 pub(super) fn log_unread(reason: &str) {

@@ -1,4 +1,4 @@
-//! Database URLs. A parameter without effect is an error.
+//! Parses database URLs. Rejects parameters that would have no effect.
 
 use std::{borrow::Cow, path::PathBuf, str::FromStr as _, time::Duration};
 
@@ -44,7 +44,7 @@ const DECIDED: [&str; 6] = [
 
 /// Message for a URL with several hosts.
 const SEVERAL_HOSTS: &str =
-    "it names several hosts: use one endpoint that always leads to the primary (docs/operations/failover.md)";
+    "contains several hosts: use one endpoint that always leads to the primary (docs/operations/failover.md)";
 
 /// Parses a `postgres://` URL. Errors omit values, because the value of a misspelled `password` is a secret.
 pub fn target(url: &str) -> Result<Target, DatabaseError> {
@@ -53,17 +53,17 @@ pub fn target(url: &str) -> Result<Target, DatabaseError> {
 
 fn read(url: &str) -> Result<Target, String> {
     // sqlx accepts any scheme. In `user:password@host`, the user would be the scheme, and the database name would contain the password.
-    let rest = SCHEMES.iter().find_map(|scheme| url.strip_prefix(scheme)).ok_or("it must begin with postgres://")?;
+    let rest = SCHEMES.iter().find_map(|scheme| url.strip_prefix(scheme)).ok_or("must begin with postgres://")?;
     if rest.contains('#') {
-        return Err("it contains #, which ends a URL: write it as %23".to_owned());
+        return Err("contains #, which ends a URL: write it as %23".to_owned());
     }
     let (before, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, path) = before.split_at(before.find('/').unwrap_or(before.len()));
     if path.contains('@') {
-        return Err("its user or password contains /: write it as %2F".to_owned());
+        return Err("the user or password contains /: write it as %2F".to_owned());
     }
     if !authority.contains('@') && query.split('&').next().is_some_and(|first| before_equals(first).contains('@')) {
-        return Err("its user or password contains ?: write it as %3F".to_owned());
+        return Err("the user or password contains ?: write it as %3F".to_owned());
     }
     let (user, named) = authority.rsplit_once('@').map_or((None, authority), |(user, hosts)| (Some(user), hosts));
     let parameters = Parameters::read(query)?;
@@ -108,7 +108,7 @@ impl Parameters {
         let identity = match (file(&["sslcert", "ssl-cert"]), file(&["sslkey", "ssl-key"])) {
             (Some((name, certificate)), Some((_, key))) => Some((name, IdentityFiles { certificate, key })),
             (None, None) => None,
-            _ => return Err("it needs both parameters sslcert and sslkey, or neither".to_owned()),
+            _ => return Err("specify both parameters sslcert and sslkey, or neither".to_owned()),
         };
         if let Some((name, path)) = authority {
             ClientTls::load(Some(path), None).map_err(|error| format!("the parameter {name}: {error}"))?;
@@ -174,7 +174,7 @@ fn rejection(name: &str, value: &str) -> Option<Cow<'static, str>> {
         ("load_balance_hosts", _) => "must be disable: the service uses one endpoint",
         ("gssencmode" | "channel_binding", _) => "is not supported: use disable or prefer",
         ("sslrootcert" | "ssl-root-cert" | "ssl-ca", "system") => {
-            "must be a file with authorities in PEM format, such as /etc/ssl/certs/ca-certificates.crt"
+            "must be a file with CA certificates in PEM format, such as /etc/ssl/certs/ca-certificates.crt"
         }
         (name, _) if DECIDED.contains(&name) => "has no effect, because the service sets it itself",
         (name, _) if PASSED.contains(&name) || name.starts_with("options[") => return None,
@@ -195,7 +195,7 @@ fn connect_timeout(value: &str) -> Result<Duration, String> {
 mod tests {
     use super::*;
 
-    /// Returns the host and port of a URL.
+    /// Returns a URL's host and port.
     fn host(url: &str) -> String {
         super::super::error::name(target(url).unwrap().options())
     }

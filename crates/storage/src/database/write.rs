@@ -1,4 +1,4 @@
-//! Transactions, and writes that are retried where this is safe.
+//! Runs transactions, and retries writes where that is safe.
 
 use std::sync::Arc;
 
@@ -83,7 +83,7 @@ impl Connections {
         may_retry
     }
 
-    /// Advances a table's ID sequence past the highest ID, if a new record got an existing ID.
+    /// Advances a table's ID sequence past the highest ID, if a new record received an existing ID.
     ///
     /// The sequence lags behind if only the records were copied.
     async fn advance_ids(&self, error: &sqlx::Error) {
@@ -95,7 +95,7 @@ impl Connections {
         let advance = sqlx::query_scalar("select advance_ids($1)").bind(table).fetch_one(self);
         match StatementContext::of("IDs").run(advance).await {
             Ok(true) => {
-                tracing::warn!(table, "the ID sequence was behind the table; it now continues after the highest ID");
+                tracing::warn!(table, "advanced an ID sequence that was behind the table's highest ID");
             }
             Ok(false) => {}
             Err(error) => tracing::error!(

@@ -58,7 +58,7 @@ impl<T: 'static> Attribute<T> {
         Self { name, sql_type: V::TYPE.into(), write: Box::new(write) }
     }
 
-    /// Creates an attribute for a list of another composite type.
+    /// Creates an attribute for a list of composite values.
     pub fn composites<U: 'static>(
         name: &'static str,
         composite: &'static Composite<U>,
@@ -70,7 +70,7 @@ impl<T: 'static> Attribute<T> {
 
     /// Creates an attribute for a record field. An empty text or list becomes null.
     ///
-    /// Returns `None` for a vocabulary name, because the record does not have its ID. Use [`scalar`](Self::scalar) with the ID.
+    /// Returns `None` for a vocabulary name, because the record does not contain its ID. Use [`scalar`](Self::scalar) with the ID.
     pub fn field<R: 'static>(
         field: &'static RecordField<R>,
         record: impl Fn(&T) -> &R + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! Rows in the binary format of PostgreSQL's `COPY`.
+//! Copies rows in PostgreSQL's binary `COPY` format.
 
 use sqlx::{PgConnection, error::BoxDynError, postgres::PgArgumentBuffer};
 
@@ -7,12 +7,12 @@ use crate::limits::COPY_PART;
 
 /// Format signature, with no flags and no header extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// End marker, in place of the column count of another row.
+/// End marker, in place of a further row's column count.
 const END: i16 = -1;
 
 /// Copies rows into a table, in an open transaction.
 ///
-/// Each row has a company, an ID, and a value. Each attribute of the value fills the column with its name. Other columns are null.
+/// Each row contains a company, an ID, and a value. Each attribute of the value fills the column of the same name. Other columns are null.
 pub async fn copy<'r, T: 'static>(
     connection: &mut PgConnection,
     table: &str,

@@ -20,7 +20,7 @@ type Write<T> = Box<dyn Fn(&T, &mut Encoder<'_>) -> Result<(), BoxDynError> + Se
 
 /// An attribute of a composite type for values of type `T`.
 pub struct Attribute<T> {
-    /// Name of the attribute.
+    /// Attribute name.
     pub name: &'static str,
     /// SQL type, as PostgreSQL's `format_type` writes it.
     pub(super) sql_type: Cow<'static, str>,

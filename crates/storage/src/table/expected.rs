@@ -1,4 +1,4 @@
-//! Tables and input types that this version expects, and how the database differs.
+//! Compares the database with the tables and input types that this version expects.
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
@@ -28,7 +28,7 @@ pub enum SchemaError {
     #[error("cannot read the database's catalogue: {0}")]
     Catalogue(#[from] sqlx::Error),
     /// Tables or types differ. The list names the differences.
-    #[error("this version does not work with the database's schema: {}", .0.join("; "))]
+    #[error("the database's schema does not match this version: {}", .0.join("; "))]
     Differs(Vec<String>),
 }
 
@@ -74,7 +74,7 @@ impl Expected {
         }
     }
 
-    /// Reads the layouts of the types. Fails if a table or type differs.
+    /// Reads the types' layouts. Fails if a table or type differs.
     async fn check(&self, pool: &PgPool) -> Result<Layouts, SchemaError> {
         let names: Vec<&str> = self.0.iter().map(|relation| relation.name).collect();
         let rows: Vec<AttributeRow> = sqlx::query_as(ATTRIBUTES).bind(names).fetch_all(pool).await?;

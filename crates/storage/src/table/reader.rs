@@ -73,7 +73,7 @@ impl<R: Record> Reader<R> {
 
 type Compatible = fn(&PgTypeInfo) -> bool;
 
-/// Returns the check for column types that a field can be read from.
+/// Returns the check for the column types that a field can be read from.
 fn compatible<R>(field: &RecordField<R>) -> Compatible {
     match (&field.access, field.column.form) {
         (Access::Text { .. }, StoredAs::Plain | StoredAs::Date) => String::compatible,
@@ -176,7 +176,7 @@ impl<'r> Decode<'r, Postgres> for ValidTimestamp {
     }
 }
 
-/// Returns a date as PostgreSQL writes it, or `None` outside the years 1 to 9999.
+/// Returns a date as PostgreSQL writes it, or `None` if it is outside the years 1 to 9999.
 pub fn valid_date(text: String) -> Option<String> {
     Some(text).filter(|text| text.len() == "YYYY-MM-DD".len())
 }

@@ -16,7 +16,7 @@ pub fn values<R: Record>(relation: &str) -> String {
 
 /// Returns SQL that selects each column's new or old value.
 ///
-/// Selects the new value if the mask has the column's bit. An old date outside the years 1 to 9999 becomes null.
+/// Selects the new value if the column's bit is set in the mask. An old date outside the years 1 to 9999 becomes null.
 pub fn merged<R: Record>(mask: &str, new: &str, old: &str) -> String {
     list(R::FIELDS.iter().map(|field| {
         let (column, bit) = (field.column.name, field.bit());
@@ -63,7 +63,7 @@ pub fn selection<R: Record>(company: &str, aliases: &[(&str, &str)], computed: &
     }))
 }
 
-/// Returns the column with the company's own name for the ID in the column `name`.
+/// Returns the column with the company's own name for the ID in the `name` column.
 pub(super) fn own_name_column(name: &str) -> String {
     format!("own_{name}")
 }

@@ -71,14 +71,14 @@ pub struct CompanyQueue {
     lock_retries: Arc<Semaphore>,
 }
 
-/// Permit for one batch or for all writes of a company, until dropped.
+/// Permit for one batch or for all of a company's writes, until dropped.
 pub struct WritePermit {
     lock_retries: Arc<Semaphore>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl CompanyQueue {
-    /// Waits until the company may run one more batch.
+    /// Waits until the company can run one more batch.
     pub async fn one(&self, company: i64) -> Result<WritePermit, Error> {
         self.permits(company, 1).await
     }

@@ -1,4 +1,4 @@
-//! A statement that writes items for many callers: sending, retries and responses.
+//! Sends and retries statements that write items for many callers, and responds to the callers.
 
 use std::{collections::HashSet, hash::Hash, pin::pin, sync::Arc, task::Poll};
 
@@ -23,7 +23,7 @@ pub trait Write: Send + Sync + 'static {
     type Item: Send + Sync + 'static;
     /// One item's result.
     type Written: Send + 'static;
-    /// Key that at most one item of a statement may have.
+    /// Key that at most one item per statement can have.
     type Key: Eq + Hash + Send;
 
     /// Name of the write in metrics.
@@ -39,7 +39,7 @@ pub trait Write: Send + Sync + 'static {
 
     /// Sends one statement that writes all items, and returns their results in order.
     ///
-    /// Must not wait before sending the statement. `writers` has each item's [writer](statement_context::writer).
+    /// Must not wait before sending the statement. `writers` contains each item's [writer](statement_context::writer).
     fn write(
         &self,
         session: Session<'_>,
@@ -68,7 +68,7 @@ pub(super) enum Failure {
     Unavailable(Error),
     /// The statement failed, perhaps because of one item.
     Refused(Error),
-    /// All callers have left.
+    /// All callers have disconnected.
     Abandoned,
 }
 
@@ -139,7 +139,7 @@ impl<W: Write> SharedWrites<W> {
         Err((batch, failure))
     }
 
-    /// Sends a statement for the callers that are still waiting. Returns `None` if all have left.
+    /// Sends a statement for the callers that are still waiting. Returns `None` if all have disconnected.
     async fn try_write(&self, batch: &mut Vec<WaitingWrite<W>>) -> Result<Option<Vec<W::Written>>, sqlx::Error> {
         let company_id = batch.first().map_or(0, company_of::<W>);
         let pool = self.pool.of_company(company_id);
@@ -149,7 +149,7 @@ impl<W: Write> SharedWrites<W> {
             Poll::Ready(polled) => polled?,
             Poll::Pending => {
                 let polled = borrowing.await?;
-                // Lets the runtime notice callers that left during the wait.
+                // Lets the runtime notice callers that disconnected during the wait.
                 deadline::check_caller().await;
                 polled
             }
@@ -227,7 +227,7 @@ pub(super) fn without_conflicts<T, K: Eq + Hash>(
 mod tests {
     use super::without_conflicts;
 
-    /// Splits items, given by their keys, into items written now and the rest.
+    /// Splits items, specified by their keys, into items written now and the rest.
     fn divided(items: &[&[u8]], most: usize) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         without_conflicts(items.iter().map(|keys| keys.to_vec()).collect(), most, Clone::clone)
     }

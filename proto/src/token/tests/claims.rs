@@ -1,4 +1,4 @@
-//! Token claims.
+//! Tests token claims.
 
 use super::signers::{CLAIMS, HEADER, NOW, Signer, verifier_of_secret};
 use crate::token::TokenError;

@@ -1,4 +1,4 @@
-//! Token headers and encodings.
+//! Tests token headers and encodings.
 
 use super::signers::{CLAIMS, HEADER, NOW, Signer, base64, verifier_of_secret};
 use crate::token::TokenError;

@@ -1,4 +1,4 @@
-//! Which keys verify which tokens.
+//! Tests which keys verify which tokens.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ async fn keys_verify_only_their_own_algorithm() {
         assert!(verifier.verify(&signer.good_token(None), NOW).is_ok(), "{}", signer.algorithm());
         for other in &signers {
             if other.algorithm() != signer.algorithm() {
-                // Signed with another key, under its own algorithm name and under the expected one.
+                // Signed with a different key, under its own and the expected algorithm name.
                 let claimed = format!(r#"{{"alg":"{}"}}"#, signer.algorithm());
                 for token in [other.good_token(None), other.token(&claimed, CLAIMS)] {
                     assert_eq!(verifier.verify(&token, NOW), Err(TokenError::Invalid), "{}", other.algorithm());
@@ -62,9 +62,9 @@ async fn public_keys_are_not_hmac_secrets() {
     }
 }
 
-/// Each row has additional members of a key, and whether the key verifies tokens.
+/// Each row contains additional key members, and whether the key verifies tokens.
 #[tokio::test]
-async fn keys_for_other_uses_are_skipped() {
+async fn keys_for_unsupported_uses_are_skipped() {
     let members = [
         (json!({}), true),
         (json!({"use": "sig"}), true),

@@ -1,4 +1,4 @@
-//! Keys that change while the service runs.
+//! Tests keys that change while the service runs.
 
 use serde_json::json;
 

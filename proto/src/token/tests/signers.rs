@@ -15,7 +15,7 @@ use crate::token::{KeySource, Secret, Verifier};
 
 /// Time of all verifications, in seconds since 1970.
 pub(super) const NOW: i64 = 1_800_000_000;
-/// Valid claims of company 7.
+/// Valid claims for company 7.
 pub(super) const CLAIMS: &str = r#"{"company_id":7,"exp":1800000060,"aud":"affiliate-compliance"}"#;
 /// The header of an ordinary token signed with the shared secret.
 pub(super) const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
@@ -82,7 +82,7 @@ impl Signer {
         format!("{message}.{signature}")
     }
 
-    /// Returns a valid token for company 7, with a key ID if given.
+    /// Returns a valid token for company 7, with this key ID, if any.
     pub(super) fn good_token(&self, kid: Option<&str>) -> String {
         let mut header = json!({"alg": self.algorithm(), "typ": "JWT"});
         if let Some(kid) = kid {

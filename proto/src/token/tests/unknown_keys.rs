@@ -1,4 +1,4 @@
-//! Tokens with keys that the issuer added after the last load.
+//! Tests tokens with keys that the issuer added after the last load.
 
 use std::{
     sync::{

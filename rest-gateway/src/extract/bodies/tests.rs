@@ -194,7 +194,7 @@ fn sync_bodies_keep_options_and_sent_fields() {
 }
 
 #[test]
-fn wrong_types_in_sync_bodies_are_violations() {
+fn wrong_types_in_sync_bodies_are_reported() {
     let body = r#"{"validate_only":"yes","absent_status":5,"report_absent":1,"affiliates":[{"city":7},9]}"#;
     let paths: Vec<String> = sync_affiliates(input(body, &mut Ignored::default()))
         .unwrap_err()
@@ -218,7 +218,7 @@ fn url_violations(body: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn elements_keep_order_and_null_is_absent() {
+fn elements_keep_order_and_null_counts_as_absent() {
     let body = r#"{"a":[[]],"urls":[{"url":"http://a/","x":{}},{"url":null},{},{"url":"","url":"b"}]}"#;
     let urls: Vec<Option<String>> =
         add_urls(input(body, &mut Ignored::default())).unwrap().urls.into_iter().map(|input| input.url).collect();
@@ -254,7 +254,7 @@ fn url_lists_exceeding_memory_are_rejected() {
 }
 
 #[test]
-fn null_is_absent_for_every_type() {
+fn null_counts_as_absent_for_every_type() {
     use super::incidents;
     use compliance_api::v1::{DetachIncidentsRequest, IncidentKey, ReviewUrlRequest, UrlReview};
     let (path, mut ignored) = (PathId::of("7"), Ignored::default());
@@ -271,7 +271,7 @@ fn null_is_absent_for_every_type() {
 }
 
 #[test]
-fn wrong_element_types_are_violations() {
+fn wrong_element_types_are_reported() {
     let body = r#"{"request_id":"r","incidents":["x",5,null,[]],"case":{"tags":["a",5,{}]}}"#;
     let error = super::whole::<OpenCaseRequest>(input(body, &mut Ignored::default())).unwrap_err();
     let must = |path: &str, type_name: &str| (path.to_owned(), format!("The {path} field must be {type_name}."));

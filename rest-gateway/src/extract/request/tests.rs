@@ -95,7 +95,7 @@ fn non_utf8_parameters_are_reported() {
 }
 
 #[test]
-fn empty_parameters_are_absent() {
+fn empty_parameters_count_as_absent() {
     assert_eq!(urls(None).unwrap(), ListComplianceUrlsRequest::default());
     let request = urls(Some("disabled=&page=x&page=3&per_page=5&per_page=&%73ort_by=id"));
     let expected = ListComplianceUrlsRequest { page: Some(3), sort_by: UrlSort::Id.into(), ..Default::default() };
@@ -103,7 +103,7 @@ fn empty_parameters_are_absent() {
 }
 
 #[test]
-fn conflicting_filter_values_are_violations() {
+fn conflicting_filter_values_are_reported() {
     let request = urls(Some("disabled=&disabled=yes&disabled=yes&distributor_id=7&distributor_id="));
     let expected = ListComplianceUrlsRequest { disabled: Some(true), distributor_id: Some(7), ..Default::default() };
     assert_eq!(request.unwrap(), expected);

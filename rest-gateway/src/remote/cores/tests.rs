@@ -15,7 +15,7 @@ fn names(picked: impl IntoIterator<Item = Option<Arc<RemoteCore>>>) -> Vec<Strin
 }
 
 #[tokio::test]
-async fn calls_go_to_the_least_busy_core() {
+async fn calls_go_to_least_busy_core() {
     let cores = cores("http://10.0.0.1:1, http://10.0.0.2:2");
     assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.1:1/", "http://10.0.0.2:2/"]);
     let _calls = [(); 3].map(|()| Arc::clone(&cores.all()[0].in_flight));

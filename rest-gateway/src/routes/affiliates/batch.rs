@@ -1,4 +1,4 @@
-//! Calls and responses for affiliate batches, from JSON or files.
+//! Calls the core for affiliate batches from JSON or files, and builds the responses.
 
 use axum::response::Response;
 use compliance_api::{
@@ -12,7 +12,7 @@ use crate::{
     extract::body::RequestBody,
 };
 
-/// Creates the affiliates of a batch.
+/// Creates the affiliates in a batch.
 pub(super) async fn create_batch(
     body: &RequestBody,
     request: BatchCreateAffiliatesRequest,
@@ -42,7 +42,7 @@ pub(super) fn respond_to_batch(
     body.compute(|| respond_to_items(success, items, file))
 }
 
-/// Returns the status, the code and the message of a sync. `unread` items did not reach the core.
+/// Returns a sync's status, code and message. `unread` items did not reach the core.
 pub(super) fn outcome(
     synced: &BatchSyncAffiliatesResponse,
     unread: usize,

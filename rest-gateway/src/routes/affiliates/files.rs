@@ -1,4 +1,4 @@
-//! Affiliates from files.
+//! Creates and syncs affiliates from files.
 
 use std::mem::take;
 
@@ -41,7 +41,7 @@ pub(super) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
     let mut request = BatchSyncAffiliatesRequest { affiliates: take(&mut rows.records), ..request };
     let wants_absent = request.report_absent || !request.absent_status().is_empty();
     if rows.refused() > 0 {
-        // An unreadable row could be an affiliate that seems absent.
+        // An unreadable row could contain an affiliate that seems absent.
         (request.report_absent, request.absent_status) = (false, None);
     }
     let absent_status = request.absent_status.clone().filter(|status| !status.is_empty());
@@ -65,7 +65,7 @@ pub(super) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
     Ok(body.respond(response))
 }
 
-/// The result of a sync, with notes about skipped parts of the table.
+/// A sync's result, with notes about skipped parts of the table.
 #[derive(Serialize)]
 struct SyncedFile<'a> {
     results: RowResults<'a>,

@@ -1,4 +1,4 @@
-//! An axum handler with sqlx, both with their defaults.
+//! Serves affiliates with axum and sqlx, both with their defaults.
 
 use anyhow::Context as _;
 use axum::{

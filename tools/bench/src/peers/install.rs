@@ -32,7 +32,7 @@ pub(crate) async fn npm(folder: &Path, name: &str, package: &str, version: &str)
     install.args(["install", "--silent", "--no-fund", "--no-audit", "--ignore-scripts", "--prefix"]).arg(&target);
     install.arg(format!("{package}@{version}"));
     let output = tokio::time::timeout(INSTALL_TIME, install.kill_on_drop(true).output());
-    let output = output.await.context("`npm install` did not finish in time")?.context("cannot run `npm`")?;
+    let output = output.await.context("`npm install` timed out")?.context("cannot run `npm`")?;
     let errors = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "`npm install` failed: {}", errors.lines().last().unwrap_or("no message"));
     std::fs::write(&mark, version).with_context(|| format!("cannot write {}", mark.display()))?;

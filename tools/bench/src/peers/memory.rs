@@ -1,4 +1,4 @@
-//! An axum handler that returns the documented bytes from memory: the upper bound for any HTTP service.
+//! Serves the documented bytes from memory with axum: the upper bound for any HTTP service.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! `PostgREST` over views of the same tables, with the documented names. It embeds the infractions of URLs.
+//! Runs `PostgREST` over views of the same tables, with the documented names. It embeds each URL's infractions.
 
 use std::{fmt::Write as _, net::SocketAddr, path::Path, process::Command, time::Duration};
 
@@ -24,13 +24,13 @@ const CONNECTIONS: u32 = 16;
 /// Maximum time until `PostgREST` has read the schema.
 const SCHEMA_TIME: Duration = Duration::from_secs(30);
 
-/// The fields of a URL, as in the documented record.
+/// A URL's fields, as in the documented record.
 const URL_FIELDS: &str = "id,url,domain,incident_status,disabled,false_positive,country,discovery_date,\
     last_review_date,last_crawl_date,last_seen,affiliate_name,affiliate_id,sub_affiliate_id,owner_email,social_one,\
     social_two,social_three,phone_one,phone_two,landing_page,case_id,note,video_path,transcription_text,\
     transcription_status";
 
-/// Returns the path of the first page of a company's URLs.
+/// Returns the path of a company's first URL page.
 pub(crate) fn url_page(company: i64) -> String {
     format!(
         "/urls?select={URL_FIELDS},infractions(infraction_type,infraction_name,created_date)\
@@ -74,7 +74,7 @@ pub(crate) async fn start(peers: &Path, database: &Database, folder: &Path) -> a
             sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(SCHEMA_TIME, schema).await.context("PostgREST did not read the schema in time")?;
+    timeout(SCHEMA_TIME, schema).await.context("timed out waiting for PostgREST to read the schema")?;
     Ok((address, process))
 }
 

@@ -1,4 +1,4 @@
-//! The affiliate record that the peers serve, with the documented fields.
+//! Defines the affiliate record that the peers serve, with the documented fields.
 
 use axum::{
     http::StatusCode,
@@ -21,7 +21,7 @@ macro_rules! record {
             $($field: Option<String>,)+
         }
 
-        /// The query of every contender, without the condition on company and ID.
+        /// Every contender's query, without the condition on company and ID.
         pub(crate) const SELECT: &str = concat!(
             "select id, company_id as client_id, country",
             $(", ", record!(@column $field $($column)?), " as ", stringify!($field),)+
@@ -50,7 +50,7 @@ record! {
     sponsor_email, pay_rank, recognition_rank,
 }
 
-/// The envelope of a record.
+/// A record's envelope.
 #[derive(Debug, Serialize)]
 pub(super) struct Envelope {
     code: &'static str,
@@ -86,7 +86,7 @@ mod tests {
     use compliance_api::{record::Record as _, v1::Affiliate};
 
     #[test]
-    fn peer_record_has_only_documented_fields() {
+    fn peer_record_contains_only_documented_fields() {
         let documented = Affiliate::names();
         assert!(super::names().iter().all(|name| documented.contains(name)));
     }

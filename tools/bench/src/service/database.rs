@@ -1,4 +1,4 @@
-//! A `PostgreSQL` server with generated data.
+//! Runs a `PostgreSQL` server with generated data.
 
 use std::{path::Path, time::Instant};
 
@@ -10,13 +10,13 @@ use load_test::workload::Universe;
 
 use crate::child::Build;
 
-/// The name of the database.
+/// Database name.
 pub(crate) const NAME: &str = "compliance";
 
-/// The last day of the generated data. Fixed, so that every run has the same data.
+/// The last day of the generated data. With a fixed day, every run uses the same data.
 const UNTIL: &str = "2026-11-01";
 
-/// The numbers of generated records of one company.
+/// The number of generated records for one company.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Records {
     pub(crate) company: i64,
@@ -26,12 +26,12 @@ pub(crate) struct Records {
     pub(crate) cases: u64,
 }
 
-/// Brings the schema of a database up to date.
+/// Migrates a database's schema.
 async fn migrate(build: &Build, database_url: &str) -> anyhow::Result<()> {
     build.run("migrate", &["--database-url", database_url]).await.map(drop)
 }
 
-/// Generates the records of one company.
+/// Generates one company's records.
 async fn make_records(build: &Build, database_url: &str, records: &Records, seed: u64) -> anyhow::Result<()> {
     let Records { company, affiliates, urls, cases } = *records;
     let numbers = [company as u64, affiliates, urls, cases, seed].map(|number| number.to_string());
@@ -53,7 +53,7 @@ pub(crate) struct Database {
 impl Database {
     /// Starts a server in `data_dir`, with the settings of the service's private server.
     ///
-    /// Its database has the schema of `build` and exactly these `records`. Generates them unless an earlier run did.
+    /// Its database contains `build`'s schema and exactly these `records`. Generates the records unless an earlier run did.
     pub(crate) async fn open(data_dir: &Path, build: &Build, records: &[Records], seed: u64) -> anyhow::Result<Self> {
         let options = ClusterOptions { max_connections: 300, ..ClusterOptions::new(data_dir.join("data")) };
         let cluster = Cluster::start(options).await.context("cannot start the database server")?;
@@ -100,7 +100,7 @@ impl Database {
         self.cluster.endpoint().url(OWNER_ROLE, NAME)
     }
 
-    /// Returns the folder of the server's socket.
+    /// Returns the server's socket folder.
     pub(crate) fn socket_dir(&self) -> &Path {
         self.cluster.endpoint().socket_dir()
     }
@@ -110,7 +110,7 @@ impl Database {
         self.cluster.server_pid().context("the database server is not running")
     }
 
-    /// Returns the folder of the server's programs.
+    /// Returns the server's program folder.
     pub(crate) fn bin_dir(&self) -> &Path {
         &self.cluster.installation().bin_dir
     }
@@ -140,7 +140,7 @@ impl Database {
         Ok(())
     }
 
-    /// Returns the records of a company.
+    /// Returns a company's records.
     pub(crate) async fn universe(&self, company: i64) -> anyhow::Result<Universe> {
         let count = async |table: &str| -> anyhow::Result<u64> {
             let query = format!("select count(*) from {table} where company_id = $1");

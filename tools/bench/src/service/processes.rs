@@ -1,4 +1,4 @@
-//! The service in one process and in two processes.
+//! Runs the service in one process and in two processes.
 
 use std::{net::SocketAddr, path::Path};
 
@@ -43,7 +43,7 @@ impl OneProcess {
     }
 }
 
-/// The gateway in one process and the core in another, with TCP between them.
+/// The gateway and the core in separate processes, with TCP between them.
 #[derive(Debug)]
 pub(crate) struct TwoProcesses {
     /// The REST address.

@@ -1,9 +1,9 @@
-//! Affiliates to write, with the fields that companies usually set.
+//! Generates affiliates to write, with the fields that companies usually set.
 
 use compliance_api::v1::AffiliateInput;
 use serde_json::{Map, Value};
 
-/// Returns an affiliate with a unique name for each `number` of a `run`.
+/// Returns an affiliate with a unique name for each `number` in a `run`.
 pub fn affiliate(run: u64, number: u64) -> AffiliateInput {
     let text = |text: &str| Some(text.to_owned());
     AffiliateInput {

@@ -1,4 +1,4 @@
-//! Requests, for REST and for gRPC.
+//! Builds requests for REST and gRPC.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use compliance_api::{
@@ -14,12 +14,12 @@ use serde_json::json;
 
 use super::bodies::affiliate_json;
 
-/// A request of a load.
+/// A load request.
 #[derive(Clone, Debug)]
 pub enum LoadRequest {
     /// Reads one affiliate.
     GetAffiliate(i64),
-    /// Reads the whole list of affiliates.
+    /// Reads the whole affiliate list.
     ListAffiliates,
     /// Reads a page of URLs.
     ListUrls {
@@ -39,14 +39,14 @@ pub enum LoadRequest {
     Create(Box<AffiliateInput>),
     /// Creates several affiliates.
     BatchCreate(Vec<AffiliateInput>),
-    /// Sets the notes of an affiliate.
+    /// Sets an affiliate's notes.
     Update {
         /// The affiliate's ID.
         id: i64,
         /// The new notes.
         notes: String,
     },
-    /// Sets the notes of several affiliates.
+    /// Sets several affiliates' notes.
     BatchUpdate {
         /// The affiliates' IDs.
         ids: Vec<i64>,
@@ -146,7 +146,7 @@ impl LoadRequest {
         !matches!(self, Self::GetAffiliate(_) | Self::ListAffiliates | Self::ListUrls { .. } | Self::ListCases { .. })
     }
 
-    /// Returns the number of items of a write, each with its own result.
+    /// Returns the number of items in a write, each with its own result.
     pub fn items(&self) -> u64 {
         match self {
             Self::BatchCreate(inputs) => inputs.len() as u64,

@@ -1,4 +1,4 @@
-//! Scenarios: the kinds of requests of a load, and their proportions.
+//! Defines scenarios: the kinds of requests in a load, and their proportions.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub enum Scenario {
     CasePage,
     /// Random pages of 200 URLs.
     DeepPage,
-    /// The whole list of affiliates.
+    /// The whole affiliate list.
     List,
     /// One new affiliate.
     Create,
@@ -37,7 +37,7 @@ pub enum Scenario {
     Mixed,
 }
 
-/// The records of a company that requests use.
+/// A company's records that requests use.
 #[derive(Clone, Debug)]
 pub struct Universe {
     /// The company.
@@ -50,7 +50,7 @@ pub struct Universe {
     pub cases: u64,
 }
 
-/// The sequence of requests of one worker.
+/// One worker's sequence of requests.
 #[derive(Clone, Debug)]
 pub struct Plan {
     scenario: Scenario,
@@ -65,7 +65,7 @@ pub struct Plan {
 const SMALL_BATCH: u64 = 10;
 
 impl Plan {
-    /// Creates the plan of a worker. `batch` is the number of items per batch.
+    /// Creates a worker's plan. `batch` is the number of items per batch.
     pub fn new(scenario: Scenario, batch: u64, worker: u32) -> Self {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let run = (since.as_millis() as u64) << 12 | u64::from(worker);

@@ -1,4 +1,4 @@
-// Adding URLs, and searching.
+// Adds URLs, and searches.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -30,7 +30,7 @@ async function adding(page) {
   await message(page, "Nothing was saved.");
   await becomes(() => column(page, 1), ["3"]);
   await checked(page, "URLs with a violation");
-  // Pastes rows of a spreadsheet with other columns.
+  // Pastes spreadsheet rows with additional columns.
   await input.fill("Name\tURL\nTwo\thttps://added.example/two\nThree\thttps://added.example/three\nOne\t\"https://added.example/one,two;three\"\n");
   await add.click();
   await message(page, 'The column "Name" is not a field');

@@ -1,14 +1,14 @@
-// Affiliates: the list, single records, new affiliates, and bulk changes.
+// Checks the affiliate list, single records, new affiliates, and bulk changes.
 "use strict";
 
 const assert = require("node:assert/strict");
 const { becomes, picture } = require("../browser.cjs");
 const { base, api, total, checked, column, heading, message, onRecord, section } = require("./common.cjs");
 
-/** Returns the shown value of a record's field. */
+/** Returns the displayed value of a record field. */
 const fieldOf = (page, name) => page.locator("dl > div", { has: page.getByText(name, { exact: true }) }).locator("dd").innerText();
 
-/** Returns the heading of the first page. */
+/** Returns the first page's heading. */
 const range = (all) => `Affiliates 1–${Math.min(all, 20)} of ${all}`;
 
 /** Returns the list's filters. */
@@ -76,14 +76,14 @@ async function affiliates(page) {
   assert.deepEqual(after, { ...before, city: "Neuchâtel", country: 756, start_date: "2026-02-03", notes: null });
   await becomes(() => fieldOf(page, "Country"), "Switzerland");
 
-  // If another person changes the open affiliate, both changes are kept.
+  // If someone else changes the open affiliate, the console keeps both changes.
   await edit.click();
   await becomes(() => page.getByLabel("Country").inputValue(), "CH");
   await page.getByLabel("City", { exact: true }).fill("Basel");
   await api("PUT", "affiliates/1", { id: 1, city: "Bern", zip: "3000" });
   await page.getByRole("button", { name: "Save" }).click();
   await message(page, "Nothing was saved: another person has changed this affiliate.");
-  assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the message of the earlier save is still visible");
+  assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the earlier save's message is still visible");
   const others = page.getByRole("list", { name: "Changes by another person" }).getByRole("listitem");
   assert.deepEqual((await others.allInnerTexts()).map((text) => text.split(" → ")[1]), ["Bern", "3000"]);
   await checked(page, "an edit conflict");
@@ -138,7 +138,7 @@ async function affiliates(page) {
   await message(page, "has already been taken");
   assert.match(await error("Affiliate name"), /has already been taken/);
 
-  // Leaving a page with unsaved changes asks first.
+  // The console asks before it leaves a page with unsaved changes.
   page.once("dialog", (dialog) => dialog.dismiss());
   await section(page, "Cases");
   await page.waitForURL(/#\/affiliates\/1$/);
@@ -189,7 +189,7 @@ async function creating(page) {
   await checked(page, "several affiliates with violations");
   await add(`${head}NEW-4;Console Four;\n`, "1 affiliate was added.");
 
-  // Pastes rows of a spreadsheet. The first line names the columns, in any order.
+  // Pastes spreadsheet rows. The first line names the columns, in any order.
   await page.locator("summary", { hasText: "Options" }).click();
   await page.getByLabel("Columns to ignore").fill("Shoe size");
   await add('Name\tCity\tShoe size\tYour affiliate ID\n"Console\tFive"\tBern\t42\tNEW-5\nConsole Six\tBasel\t43\tNEW-6', "2 affiliates were added.");
@@ -197,14 +197,14 @@ async function creating(page) {
   assert.deepEqual(made.map(({ distributor_name: name, city }) => [name, city]), [["Console\tFive", "Bern"], ["Console Six", "Basel"]]);
   await page.getByLabel("Columns to ignore").fill("");
   await add("affiliate_name,client_affiliate_id\nConsole Seven,NEW-7\n", "1 affiliate was added.");
-  // The console does not read the lines of a long quoted cell as affiliates.
+  // The console does not read a long quoted cell's lines as affiliates.
   const note = Array.from({ length: 600 }, (_, index) => `PLANTED-${index},Planted ${index}`).join("\n");
   await add(`client_affiliate_id,affiliate_name,notes\nNEW-8,Console Eight,"${note}"\n`, "Nothing was saved.");
   assert.equal((await api("GET", "affiliates")).data.filter(({ distributor_name: name }) => name.startsWith("Planted")).length, 0);
   await add("client_affiliate_id,affiliate_name,country\nNEW-9,Console Nine,CH\n", "1 affiliate was added.");
 }
 
-/** Selects several affiliates of a search, and sets their status. */
+/** Selects several affiliates from a search, and sets their status. */
 async function statuses(page) {
   await section(page, "Affiliates");
   await search(page, "Console");

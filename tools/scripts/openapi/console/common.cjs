@@ -29,7 +29,7 @@ async function total() {
 
 /** Waits until every part of the page is loaded. */
 async function loaded(page) {
-  await becomes(() => page.locator("[aria-busy=true]").count(), 0, "parts that load");
+  await becomes(() => page.locator("[aria-busy=true]").count(), 0, "loading parts");
 }
 
 /** Checks that a view has no axe violations in both color schemes, and fits every width. Saves screenshots if `PICTURES` is set. */
@@ -52,7 +52,7 @@ async function checked(page, view) {
   await page.setViewportSize(WIDE);
 }
 
-/** Runs `action`, and changes the records of responses before the page gets them. */
+/** Runs `action`, and changes response records before the page receives them. */
 async function changing(page, pattern, change, action) {
   await page.route(pattern, async (route) => {
     const response = await route.fetch();

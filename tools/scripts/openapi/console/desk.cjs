@@ -1,4 +1,4 @@
-// The officer's desk: history, undo, own cases, saved filters, keyboard shortcuts, commands and copying.
+// Checks the officer's desk: history, undo, own cases, saved filters, keyboard shortcuts, commands and copying.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -46,7 +46,7 @@ async function caseHistory(page) {
   const { case_status: status, closed_date: date } = await read("cases", id);
   assert.deepEqual([status, date], ["New", null]);
 
-  // Undoing a field that has changed again asks first.
+  // The console asks before it undoes a field that has changed again.
   await api("PATCH", `cases/${id}`, { risk_level: "Critical" });
   await openHistory(page, `cases/${id}`, `Case ${id}`);
   await undoOf(page, "Risk level from High to Low").click();

@@ -1,4 +1,4 @@
-// Exports of lists.
+// Checks list exports.
 "use strict";
 
 const assert = require("node:assert/strict");

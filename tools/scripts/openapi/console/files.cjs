@@ -1,4 +1,4 @@
-// Uploads of files. The console shows the service's result for each row.
+// Uploads files. The console shows the service's result for each row.
 "use strict";
 
 const assert = require("node:assert/strict");

@@ -1,4 +1,4 @@
-// The lists of URLs and cases.
+// Checks the URL and case lists.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -17,7 +17,7 @@ async function lists(page) {
     await heading(page, /^(URLs|Cases) 1–/, 2);
     await filters(page);
     for (const { name } of names) await becomes(() => page.locator(`form.filters #field-${name}`).count(), 1, `${path} ${name}`);
-    // A column header offers each sort order of the service.
+    // A column header offers each of the service's sort orders.
     await page.locator("summary", { hasText: "Columns" }).click();
     for (const box of await page.getByRole("group", { name: "Columns" }).getByRole("checkbox").all()) await box.check();
     for (const order of documented.paths[path].get.parameters.find(({ name }) => name === "sort_by").schema.enum) {
@@ -187,7 +187,7 @@ async function filterChips(page) {
   await becomes(() => list.count(), 0);
 }
 
-/** Checks that the list marks past follow-up dates, but only of open cases. */
+/** Checks that the list marks past follow-up dates, but only for open cases. */
 async function overdueDates(page) {
   const [one, other] = (await api("GET", "cases?open=yes&per_page=2")).data;
   const dates = { [one.case_id]: "2026-01-05 09:00:00", [other.case_id]: "2999-01-05 09:00:00" };

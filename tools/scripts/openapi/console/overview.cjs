@@ -1,4 +1,4 @@
-// The start page and the charts.
+// Checks the start page and the charts.
 "use strict";
 
 const assert = require("node:assert/strict");

@@ -1,4 +1,4 @@
-// Record pages, and markup in records.
+// Checks record pages, and markup in records.
 "use strict";
 
 const assert = require("node:assert/strict");

@@ -1,4 +1,4 @@
-// Messages for rejected requests, and lists that are large or truncated.
+// Checks messages for rejected requests, and large or truncated lists.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -48,7 +48,7 @@ async function limit(page) {
   assert.fail("eight pages did not reach the rate limit");
 }
 
-/** Checks lists of several pages. */
+/** Checks lists with several pages. */
 async function largeLists(page) {
   await page.goto(`${base}/console`);
   await heading(page, "Sign in");

@@ -1,4 +1,4 @@
-// Sign-ins that end during work, and sign-ins in several tabs.
+// Checks sign-ins that end during work, and sign-ins in several tabs.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -24,7 +24,7 @@ async function signInOver(page, text = token) {
 
 /** Presses a button with an expired token, and signs in again. */
 async function signInAgain(page, name, text) {
-  // A request of a part that still loads would also meet the expired token, and wait for the sign-in.
+  // A request from a part that is still loading would also send the expired token, and wait for the sign-in.
   await loaded(page);
   await pressWith(page, name, expired);
   await signInOver(page, text);

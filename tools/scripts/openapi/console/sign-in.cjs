@@ -1,4 +1,4 @@
-// The console's files, the sign-in, and keyboard navigation.
+// Checks the console's files, the sign-in, and keyboard navigation.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -40,7 +40,7 @@ async function signingIn(page) {
   assert.deepEqual(stored, ["{}", "", 1]);
 }
 
-/** Navigates by keyboard alone. A change of the view moves the focus to its heading. */
+/** Navigates by keyboard alone. A view change moves the focus to the new heading. */
 async function keyboard(page) {
   await page.reload();
   await heading(page, "Overview");

@@ -1,4 +1,4 @@
-// Concurrent work of several officers on the same records.
+// Checks concurrent work by several officers on the same records.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -41,7 +41,7 @@ async function conflicts(page) {
   await press(page, "Set");
   await message(page, "Case status set for 1 case; 1 could not be changed.");
   await message(page, `${theirs}`);
-  await message(page, "Somebody else has changed it since you saw it.");
+  await message(page, "Someone else has changed it since you saw it.");
   assert.deepEqual([(await read("cases", mine)).case_status, (await read("cases", theirs)).case_status], ["In Progress", "Blocked"]);
   // The list now shows the colleague's change, so setting the field again replaces it.
   await page.getByText("1 case selected").waitFor();
@@ -83,7 +83,7 @@ async function undoing(page) {
   await api("PATCH", `cases/${changed}`, { risk_level: "High", case_status: "Blocked" });
   await press(page, "Undo");
   await message(page, "Undone: Case status of 1 case.");
-  await message(page, "Somebody else has changed it since you saw it.");
+  await message(page, "Someone else has changed it since you saw it.");
   const after = await read("cases", closed);
   assert.deepEqual({ ...after, last_updated_date: null }, { ...before, last_updated_date: null });
   assert.deepEqual([(await read("cases", changed)).case_status, (await read("cases", changed)).risk_level], ["Blocked", "High"]);
@@ -98,7 +98,7 @@ async function undoing(page) {
   assert.deepEqual([restored.case_status, restored.closed_date], ["Closed", "2026-03-04 05:06:07"]);
 }
 
-/** Checks that another page, order or filter clears the selection. */
+/** Checks that changing the page, order or filter clears the selection. */
 async function selections(page) {
   await open(page, "urls?per_page=10");
   const [id] = await column(page, 1);
@@ -131,7 +131,7 @@ async function exportsOfOneMoment(page) {
   let isFirst = true;
   await page.route("**/api/cases?*", async (route) => {
     const response = await route.fetch();
-    // A colleague closes cases of the first part.
+    // A colleague closes cases from the first part.
     if (isFirst) for (const id of ids.slice(0, 20)) await api("POST", `cases/${id}/close`, {});
     isFirst = false;
     await route.fulfill({ response });

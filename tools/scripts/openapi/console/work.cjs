@@ -1,4 +1,4 @@
-// An officer's work: a case from assignment to closing, with concurrent changes by another officer, and the review of a URL.
+// Checks an officer's work: a case from assignment to closing, with concurrent changes by another officer, and the review of a URL.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -41,7 +41,7 @@ async function caseWork(page) {
   await api("PATCH", `cases/${id}`, { risk_level: "Low" });
   await save(page);
   await message(page, "Nothing was saved: another person has changed this case.");
-  assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the message of the earlier save is still visible");
+  assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the earlier save's message is still visible");
   assert.deepEqual(await page.getByRole("list", { name: "Changes by another person" }).getByRole("listitem").allInnerTexts(), ["Risk level: High → Low"]);
   assert.deepEqual(await page.locator(".head .badge").allInnerTexts(), ["In Progress", "Low"], "the head is out of date");
   await checked(page, "a conflict");
@@ -105,7 +105,9 @@ async function opening(page) {
   const open = async (path, title) => {
     await page.goto(`${base}/console#/${path}`);
     await onRecord(page, title);
-    await page.getByRole("button", { name: "Open a case" }).click();
+    // The URL can already have a case. Then the page asks.
+    page.once("dialog", (dialog) => dialog.accept());
+    await page.getByRole("button", { name: "Open a case" }).dblclick();
     await onRecord(page, /^Case \d+$/);
     await message(page, "The case was opened.");
     return read("cases", page.url().match(/cases\/(\d+)$/)[1]);
@@ -116,6 +118,19 @@ async function opening(page) {
   const { affiliate_id: own, incidents: [{ url_id: id, infraction_type: type }] } = await open(`urls/${url.id}`, `URL ${url.id}`);
   assert.deepEqual([own, id, type], [url.affiliate_id, url.id, url.infractions[0].infraction_type]);
   await checked(page, "a case of a URL");
+
+  // The page asks before it opens a second case about the URL.
+  const count = async () => (await api("GET", "cases?per_page=1")).meta.total;
+  const before = await count();
+  await page.goto(`${base}/console#/urls/${url.id}`);
+  await onRecord(page, `URL ${url.id}`);
+  const asked = page.waitForEvent("dialog");
+  const pressed = page.getByRole("button", { name: "Open a case" }).click();
+  const dialog = await asked;
+  assert.match(dialog.message(), /^Case \d+ is already about this URL\./);
+  await dialog.dismiss();
+  await pressed;
+  assert.equal(await count(), before);
 }
 
 module.exports = { caseWork, review, opening };

@@ -1,4 +1,4 @@
-//! One company's statements on Citus. Each becomes a call of a function that Citus runs on the company's node.
+//! Runs one company's statements on Citus. Each becomes a call to a function that Citus runs on the company's node.
 //!
 //! The function names the shards, so PostgreSQL plans and runs its statement as usual.
 
@@ -49,7 +49,7 @@ impl<'c> Session<'c> {
         Self { connection, calls, scope }
     }
 
-    /// Sets how many records of a kind the statement may create.
+    /// Sets how many records of a kind the statement can create.
     #[must_use]
     pub fn creating(self, new_records: usize) -> Self {
         Self { scope: Scope { new_records, ..self.scope }, ..self }

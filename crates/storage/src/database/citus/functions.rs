@@ -1,4 +1,4 @@
-//! Functions that run a company's statements on the node with its records.
+//! Creates functions that run a company's statements on the node with its records.
 
 use std::fmt::Write as _;
 
@@ -29,22 +29,22 @@ const VERSION: &str = "3";
 /// Maximum number of prepared statements per session. Each keeps one plan per shard in memory.
 const MAX_PREPARED: &str = "1000";
 
-/// Prefix of settings with a sequence's next ID, which `next_id.sql` reads.
+/// Prefix of the settings that hold a sequence's next ID. `next_id.sql` reads them.
 const NEXT: &str = "compliance.next_";
 
 /// A function that runs a statement for one company.
 #[derive(Debug)]
 pub(super) struct Function {
     pub(super) statement: &'static str,
-    /// Parameter types of the statement.
+    /// The statement's parameter types.
     types: &'static str,
     /// Statement that names shards.
     text: String,
     name: String,
     /// Statement that calls the function.
     pub(super) call: &'static str,
-    /// Whether the statement takes arrays of items, the first with each item's company. Here, all items have the same company, which the function
-    /// takes as an extra parameter.
+    /// Whether the statement takes arrays of items, the first with each item's company. Here, all items belong to the same company, which the
+    /// function takes as an extra parameter.
     pub(super) is_shared: bool,
     /// Sequences that assign IDs to the created records.
     pub(super) sequences: Vec<String>,
@@ -112,7 +112,7 @@ impl Function {
         Ok(fill(FUNCTION, &parts))
     }
 
-    /// Returns the parameter with the company.
+    /// Returns the company parameter.
     fn company(&self) -> String {
         if self.is_shared { format!("${}", self.types.split(", ").count() + 1) } else { "$1".to_owned() }
     }
@@ -184,7 +184,7 @@ fn run_on_shards(execute: &str, name: &str, types: &str, text: &str, company: &s
     fill(RUN, &parts)
 }
 
-/// Returns the body of a schema function, with statements that name shards.
+/// Returns a schema function's body, with statements that name shards.
 fn body_on_shards(body: &str, names: &[String], types: &str, schema: &Schema) -> String {
     let company = if names.len() > 1 { "company".to_owned() } else { format!("({}[1]).company_id", names.concat()) };
     let statement = |statement: &str| {

@@ -1,4 +1,4 @@
-//! The schema on Citus: the same tables, distributed by company.
+//! Distributes the schema's tables by company on Citus.
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, PgExecutor, SqlSafeStr as _, migrate::Migration};
 
