@@ -4,7 +4,7 @@ use std::{env, error::Error, fmt::Write as _, fs, path::Path};
 
 use docs_pages::{START, Texts, files, site};
 
-/// Reads a file of this repository.
+/// Reads a file from this repository.
 fn read(name: &str) -> Result<String, Box<dyn Error>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
     println!("cargo::rerun-if-changed={}", path.display());

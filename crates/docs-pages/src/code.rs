@@ -1,4 +1,4 @@
-//! Code samples, escaped and highlighted.
+//! Escapes and highlights code samples.
 
 use std::fmt::Write as _;
 
@@ -40,7 +40,7 @@ pub(crate) fn language<'a>(name: &str, text: &'a str) -> &'a str {
 
 /// Renders a code block.
 ///
-/// `tabindex` makes blocks that are wider than the page scrollable with the keyboard.
+/// With `tabindex`, users can scroll wide blocks with the keyboard.
 pub(crate) fn block(language: &str, text: &str) -> String {
     format!("<pre tabindex=\"0\"><code>{}</code></pre>", highlight(language, text.trim_end()))
 }

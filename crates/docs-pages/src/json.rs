@@ -70,7 +70,7 @@ impl Json {
         if let Some(value) = value { self.with(key, value) } else { self }
     }
 
-    /// Returns the entries of an object.
+    /// Returns the object's entries.
     ///
     /// # Panics
     ///
@@ -80,19 +80,19 @@ impl Json {
         entries
     }
 
-    /// Returns the value of a key in an object.
+    /// Returns the object's value for a key.
     ///
     /// # Panics
     ///
-    /// Panics if the value is not an object, or does not have the key.
+    /// Panics if the value is not an object, or does not contain the key.
     pub fn at(&mut self, key: &str) -> &mut Self {
-        self.entries_mut().get_mut(key).unwrap_or_else(|| panic!("the object has no key {key}"))
+        self.entries_mut().get_mut(key).unwrap_or_else(|| panic!("the object does not contain the key {key}"))
     }
 }
 
 /// Reads documents of any shape, without panicking.
 impl Json {
-    /// Returns the value of a key, or `None` if the value is not an object with this key.
+    /// Returns the value for a key, or `None` if this is not an object with that key.
     pub fn get(&self, key: &str) -> Option<&Self> {
         if let Self::Object(entries) = self { entries.get(key) } else { None }
     }
@@ -112,7 +112,7 @@ impl Json {
         if let Some(Self::List(items)) = self.get(key) { items } else { &[] }
     }
 
-    /// Returns the string under a key, or an empty string.
+    /// Returns the string under a key, or an empty string if there is none.
     pub(crate) fn text(&self, key: &str) -> &str {
         self.get(key).and_then(Self::as_text).unwrap_or_default()
     }
@@ -121,7 +121,7 @@ impl Json {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// Returns a string as it is, and other values as JSON.
+    /// Returns strings unchanged, and other values as JSON.
     pub(crate) fn plain(&self) -> String {
         self.as_text().map_or_else(|| self.to_string(), str::to_owned)
     }

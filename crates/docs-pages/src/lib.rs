@@ -46,7 +46,7 @@ const CARDS: [(&str, &str); 6] = [
 /// The start of the module that exports the search index.
 const MODULE: &str = "export default ";
 
-/// A title and the links below it in a page's table of contents: anchors, and link texts as HTML.
+/// A title in a page's table of contents, and the links below it: anchors, and link texts as HTML.
 type Group = (&'static str, Vec<(String, String)>);
 
 /// The heading of the partner section in each changelog version.
@@ -57,7 +57,7 @@ pub fn files() -> impl Iterator<Item = &'static str> {
     PAGES.iter().map(|page| page.file)
 }
 
-/// The pages with their names, and the search index.
+/// The rendered pages and the search index.
 #[derive(Debug)]
 pub struct Site {
     /// The pages in navigation order: names and HTML.

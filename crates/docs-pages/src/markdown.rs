@@ -6,7 +6,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd, html::p
 
 use crate::{code, sections::anchor, site::Page};
 
-/// Maximum number of rows in a field table that is shown expanded.
+/// Maximum number of rows in an expanded field table.
 const ROWS: usize = 12;
 
 /// A heading that the table of contents can link to.
@@ -150,7 +150,7 @@ fn samples<'a, 'e>(first: &CodeBlockKind, mut rest: &'a [Event<'e>]) -> (String,
     (code_samples(blocks), rest)
 }
 
-/// Renders a group of code samples, each with the name of its language.
+/// Renders a group of code samples, each with its language's name.
 pub(crate) fn code_samples<'a>(blocks: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut html = "<div class=\"samples\">".to_owned();
     for (info, text) in blocks {
@@ -165,7 +165,7 @@ pub(crate) fn code_samples<'a>(blocks: impl Iterator<Item = (&'a str, &'a str)>)
     html + "</div>\n"
 }
 
-/// Returns the HTML before and after a table, which makes it scrollable and collapses long field tables.
+/// Returns the HTML around a table, which makes the table scrollable and collapses long field tables.
 fn around_table(table: &[Event]) -> (String, &'static str) {
     let rows = skip(table, TagEnd::Table).0;
     let count = rows.iter().filter(|event| **event == Event::Start(Tag::TableRow)).count();

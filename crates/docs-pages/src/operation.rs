@@ -1,4 +1,4 @@
-//! The operations of an OpenAPI document, prepared for the templates.
+//! Prepares an OpenAPI document's operations for the templates.
 
 use crate::{
     json::Json,
@@ -57,10 +57,10 @@ fn operation(document: &Json, method: &str, path: &str, json: &Json, shown: &[Sh
     }
 }
 
-/// Returns the status and body of the response in the guide, or of the first example of a successful response.
+/// Returns the status and body of the guide's response, or of the first example of a successful response.
 fn response_sample(shown: Option<&Shown>, responses: &[Json]) -> Option<(String, String)> {
     if let Some((status, text)) = shown.and_then(|shown| shown.response.clone()) {
-        // Reformat it for a narrow column.
+        // Reformat the response for a narrow column.
         let json = serde_json::from_str::<Json>(&text).map(|json| json.pretty());
         return Some((status, json.unwrap_or(text)));
     }

@@ -1,4 +1,4 @@
-//! The tags of the reference, and the error responses that operations share.
+//! Collects the reference's tags, and the error responses that operations share.
 
 use crate::{json::Json, samples::content_examples, sections::anchor};
 
@@ -18,7 +18,7 @@ pub(crate) fn tags(document: &Json, operations: &[Json]) -> Vec<Json> {
     tags.into_iter().map(tag).collect()
 }
 
-/// Returns the display title of a tag.
+/// Returns a tag's display title.
 fn title(tag: &str) -> String {
     match tag {
         "urls" => return "URLs".to_owned(),

@@ -1,4 +1,4 @@
-//! Request samples: from the guide, or generated from the OpenAPI document.
+//! Finds request samples in the guide, or generates them from the OpenAPI document.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -15,7 +15,7 @@ const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_'
 pub(crate) struct Shown {
     /// Method and path.
     pub(crate) operation: String,
-    /// Link to the heading, relative to another page.
+    /// Link to the heading, relative to other pages.
     pub(crate) address: String,
     pub(crate) sh: Option<String>,
     pub(crate) python: Option<String>,
@@ -23,7 +23,7 @@ pub(crate) struct Shown {
     pub(crate) response: Option<(String, String)>,
 }
 
-/// Returns the samples below the headings of a page that name an operation, such as `GET /api/urls`.
+/// Returns the samples below a page's headings that name an operation, such as `GET /api/urls`.
 pub(crate) fn shown(page: &str, text: &str) -> Vec<Shown> {
     let of_operations = sections(text).into_iter().filter(|section| section.heading_code.contains(" /"));
     let shown = |Section { heading, heading_code, blocks, .. }: Section| {

@@ -2,10 +2,10 @@
 
 use crate::{code::escape, json::Json};
 
-/// Maximum length of a pattern that is shown. Longer patterns are hard to read.
+/// Maximum length of a displayed pattern. Longer patterns are hard to read.
 const PATTERN: usize = 40;
 
-/// Returns the type of a value as HTML. Named types are links.
+/// Returns a value's type as HTML. Named types are links.
 pub(crate) fn kind(schema: &Json) -> String {
     if let Some(reference) = schema.get("$ref").and_then(Json::as_text) {
         let name = escape(reference.rsplit('/').next().unwrap_or_default());
@@ -38,7 +38,7 @@ pub(crate) fn kind(schema: &Json) -> String {
     names.join(" or ")
 }
 
-/// Returns the rules for a value, other than its type, as HTML.
+/// Returns a value's rules, other than its type, as HTML.
 pub(crate) fn rules(schema: &Json) -> Vec<String> {
     let mut list = Vec::new();
     for schema in ["oneOf", "anyOf", "allOf"].iter().flat_map(|key| schema.list(key)) {

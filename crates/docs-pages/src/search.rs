@@ -1,4 +1,4 @@
-//! The search index, with the text of every section on every page.
+//! Builds the search index from every section on every page.
 
 use crate::{
     json::Json,

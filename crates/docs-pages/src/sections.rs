@@ -1,4 +1,4 @@
-//! Sections of Markdown pages, and anchors of their headings.
+//! Splits Markdown pages into sections, and computes heading anchors.
 
 use std::mem;
 
@@ -9,7 +9,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 pub(crate) struct Section {
     /// Empty for the content before the first heading.
     pub(crate) heading: String,
-    /// The first code span of the heading, or an empty string.
+    /// The heading's first code span, or an empty string if it has none.
     pub(crate) heading_code: String,
     /// The text, without code blocks.
     pub(crate) text: String,
@@ -17,7 +17,7 @@ pub(crate) struct Section {
     pub(crate) blocks: Vec<(String, String)>,
 }
 
-/// Returns the sections of a page.
+/// Returns a page's sections.
 pub(crate) fn sections(page: &str) -> Vec<Section> {
     let (mut sections, mut current) = (Vec::new(), Section::default());
     let (mut is_heading, mut is_block) = (false, false);

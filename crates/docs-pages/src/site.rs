@@ -1,4 +1,4 @@
-//! The list of pages, and the targets of links between their source files.
+//! Lists the pages, and resolves links between their source files.
 
 /// The content of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl Page {
         self.content == Content::Start
     }
 
-    /// Returns a link to another page, relative to this page.
+    /// Returns a link to a page, relative to this page.
     pub(crate) fn link(&self, other: &Self) -> String {
         match (self.is_start(), other.is_start()) {
             (true, true) => "docs".to_owned(),
@@ -118,7 +118,7 @@ impl Page {
     }
 }
 
-/// Resolves a relative link in the file `from`. Returns `None` if it leaves the repository.
+/// Resolves a relative link in the file `from`. Returns `None` if the link leaves the repository.
 fn resolve(from: &str, link: &str) -> Option<String> {
     let mut path: Vec<&str> = from.split('/').collect();
     path.pop();

@@ -1,4 +1,4 @@
-//! The page templates and their filters.
+//! Creates the page templates and their filters.
 
 use std::sync::Arc;
 

@@ -120,7 +120,7 @@ fn every_promise_names_existing_tests() {
             assert!(suites.iter().any(|tests| has(tests, name)), "{promise} names {name}, which is not a test");
         }
         for tests in &suites {
-            assert!(names.iter().any(|name| has(tests, name)), "{promise} names a suite that has none of {names:?}");
+            assert!(names.iter().any(|name| has(tests, name)), "{promise} names a suite without any of {names:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Content embedded in the program: pages, scripts, style sheets and documents.
+//! Serves content embedded in the program: pages, scripts, style sheets and documents.
 
 use std::{
     hash::{DefaultHasher, Hasher as _},
@@ -36,7 +36,7 @@ pub(crate) struct Asset {
 }
 
 impl Asset {
-    /// Creates an asset from the content of a file.
+    /// Creates an asset from a file's content.
     pub(crate) fn new(name: &'static str, bytes: impl Into<Bytes>) -> Self {
         let content_type = match name.rsplit('.').next() {
             Some("js") => "text/javascript; charset=utf-8",
@@ -87,7 +87,7 @@ impl Asset {
         let headers = response.headers_mut();
         headers.insert(ETAG, self.etag.clone());
         headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
-        // The next version of the service can serve other content under the same name.
+        // The service's next version can serve different content under the same name.
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         response

@@ -1,5 +1,5 @@
-//! The web pages of the service, with all their files: the console and the API documentation. They call only the
-//! operations under `/api`, and load nothing from other servers.
+//! Serves the console and the API documentation, with all their files. The pages call only the operations under
+//! `/api`, and load nothing from other servers.
 
 mod asset;
 
@@ -74,7 +74,7 @@ pub fn openapi(request: &HeaderMap) -> Response {
 
 /// The API documentation, with forms to try it. `crates/docs-pages` builds its pages from the repository's documents.
 ///
-/// Responses can contain text from strangers, so the policy keeps text from becoming markup or scripts.
+/// Responses can contain untrusted text, so the policy keeps text from becoming markup or scripts.
 pub static DOCS: LazyLock<Page> = LazyLock::new(|| {
     let mut files = assets(DOCS_FILES);
     let index = include_bytes!(concat!(env!("OUT_DIR"), "/search-index.js"));
@@ -89,7 +89,7 @@ pub static DOCS: LazyLock<Page> = LazyLock::new(|| {
 ///
 /// The console reads `sign_in` as `sign-in.json`, and can call the sign-in provider at `origins`.
 ///
-/// Records contain text from strangers. `require-trusted-types-for` without any allowed policy keeps this text from
+/// Records contain untrusted text. `require-trusted-types-for` without any allowed policy keeps this text from
 /// becoming markup or scripts, whatever the page's code does.
 pub fn console(sign_in: Vec<u8>, origins: &[String]) -> Page {
     let own = "connect-src 'self'";

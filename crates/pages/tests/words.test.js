@@ -1,4 +1,4 @@
-// Console functions that need no DOM: words, times and texts.
+// Tests console functions that need no DOM: words, times and texts.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -24,6 +24,7 @@ use strsim::normalized_damerau_levenshtein;
 use super::{
     body::{FileHead, RequestBody},
     collect::{reserve, wait_to_reserve},
+    request::Query,
 };
 use crate::{
     caller::Caller,
@@ -118,7 +119,7 @@ pub(super) fn refuse_options_of_files(query: &Query) -> Result<(), Error> {
         let plain = name.to_ascii_lowercase().replace(['_', '-'], "");
         if !value.is_empty() && FOREIGN_OPTIONS.contains(&&*plain) {
             violations.report(name, |label| {
-                format!("The {label} parameter applies only to files. A JSON request has options such as validate_only in its body.")
+                format!("The {label} parameter applies only to files. A JSON request contains options such as validate_only in its body.")
             });
         }
     }

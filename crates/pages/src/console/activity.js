@@ -1,4 +1,4 @@
-// The history of a record, newest first: notes and changes, with author and time. Reading it requires the `audit` scope.
+// Shows a record's history, newest first: notes and changes, with author and time. Requires the `audit` scope, or `cases` for a case or URL.
 
 import { counted, element, put as show, value } from "./elements.js";
 import { partWords } from "./history-parts.js";
@@ -14,7 +14,7 @@ const MOST = 10;
 const noteOf = ({ resource, fields }) => (resource === "affiliate" ? null : fields.find(({ field }) => field === "note")?.after ?? null);
 const quote = (text) => element("blockquote", {}, text.length > VERY_LONG ? longText("Note", text) : value(text));
 
-/** Describes a change: returns a sentence, and a list of details for changes of several fields. */
+/** Describes a change: returns a sentence, and a list of details if several fields changed. */
 function describe(change, names) {
   const note = noteOf(change);
   const fields = visibleFields(change).filter(({ field }) => note === null || field !== "note");
@@ -36,14 +36,14 @@ export function activity(resource, id, signal, page = null) {
   const names = namesOf(signal);
   const messages = element("div", {});
   const list = element("ol", { class: "activity", "aria-label": "Changes", "aria-busy": "true" });
-  const latest = page?.record.note ? element("li", {}, element("p", {}, "The latest note"), quote(page.record.note)) : null;
+  const latest = page?.record.note ? element("li", {}, element("p", {}, "Latest note"), quote(page.record.note)) : null;
   let before = null;
 
   async function read(position, limit = MOST) {
     const { body } = await call("GET", "api/audit", { query: { resource, id, limit, ...(position === null ? {} : { before: position }) }, signal });
     return body.data;
   }
-  /** Returns all changes of the record after a position, newest first. */
+  /** Returns all changes to the record after a position, newest first. */
   async function later(position) {
     const found = [];
     for (let next = null; next === null || next > position;) {
@@ -77,7 +77,7 @@ export function activity(resource, id, signal, page = null) {
       before = next;
       button.hidden = next === null;
       if (hadFocus) (entries[0]?.querySelector("a, button, summary") ?? button).focus();
-      if (list.childElementCount === 0) messages.replaceChildren(element("p", { class: "hint" }, next === null ? "No recorded changes." : "None of the newest changes concern this record."));
+      if (list.childElementCount === 0) messages.replaceChildren(element("p", { class: "hint" }, next === null ? "No recorded changes." : "No recent changes to this record."));
     }, (rejection) => {
       if (rejection.status !== 403) {
         put(rejectionMessage(rejection, readMore));

@@ -1,4 +1,4 @@
-// Adds affiliates or URLs from pasted text or a file. The service parses the bytes, and the page shows the result of each row.
+// Adds affiliates or URLs from pasted text or a file. The service parses the bytes, and the page shows the result for each row.
 
 import { append, count, counted, element, put, show, value } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
@@ -11,11 +11,11 @@ const WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sh
 const KINDS = {
   affiliates: {
     title: "Add several affiliates", name: "Affiliates", one: "affiliate", many: "affiliates", id: "affiliate_id",
-    hint: "Paste lines or cells. The first line names the columns, such as client_affiliate_id, affiliate_name, country, email_one.",
+    hint: "Paste lines or cells. The first line contains column names, such as client_affiliate_id, affiliate_name, country, email_one.",
   },
   urls: {
     title: "Add URLs", name: "URLs", one: "URL", many: "URLs", id: "url_id",
-    hint: "One URL per line, each with http:// or https://. Or paste cells with a first line that names the columns, one of them URL.",
+    hint: "One URL per line, beginning with http:// or https://. Or paste cells whose first line contains column names, including URL.",
   },
 };
 /** Minimum size of an upload with a progress bar, in bytes. */
@@ -23,7 +23,7 @@ const LARGE = 1_000_000;
 const DATES = [["", "detect from the file"], ["dmy", "day first"], ["mdy", "month first"], ["ymd", "year first"]];
 const ENCODINGS = [["", "UTF-8 or UTF-16"], ["windows-1252", "Windows-1252 (Excel on Windows)"], ["macintosh", "Mac Roman (Excel on a Mac)"]];
 
-/** Returns the URLs in a text with their line numbers, or null if its first line is not a URL. */
+/** Returns the URLs in a text with their line numbers, or null if the first line is not a URL. */
 function plainUrls(text) {
   const lines = text.split(/\r\n|\r|\n/).map((line, index) => ({ row: index + 1, url: line.trim() })).filter(({ url }) => url !== "");
   return lines.length > 0 && /^https?:\/\//i.test(lines[0].url) ? lines : null;
@@ -41,9 +41,9 @@ export function addingView(section) {
     const lines = field("lines", name, input, { hint });
     const controls = new Map([
       ["dates", field("dates", "In dates such as 1/5/2026", dates)],
-      ["encoding", field("encoding", "Encoding of a CSV file", encoding)],
-      ["columns", field("columns", "Columns to ignore", ignored, { hint: "One per line, as the first line names them." })],
-      ["sheet", field("sheet", "Sheet of a workbook", sheet, { hint: "If you leave this empty, the first visible sheet is read." })],
+      ["encoding", field("encoding", "CSV encoding", encoding)],
+      ["columns", field("columns", "Columns to ignore", ignored, { hint: "One per line, named as in the first line." })],
+      ["sheet", field("sheet", "Workbook sheet", sheet, { hint: "If empty, the service reads the first visible sheet." })],
     ]);
     const options = element("details", {}, element("summary", {}, "Options"),
       element("div", { class: "grid" }, Array.from(controls.values(), ({ node }) => node)));
@@ -63,7 +63,7 @@ export function addingView(section) {
       file.value = "";
       choose();
       input.focus();
-    } } }, "Remove the file");
+    } } }, "Remove file");
     file.addEventListener("change", choose);
     choose();
 
@@ -100,7 +100,7 @@ export function addingView(section) {
       const message = rejectionMessage(rejection, again);
       const violations = urls === null ? rejection.violations
         : Object.entries(rejection.errors).map(([path, texts]) => ({ row: urls[/^urls\.(\d+)/.exec(path)?.[1]]?.row, message: texts.join(" ") }));
-      // Without violations in rows, the file itself was rejected, and a different option can help.
+      // If no row has violations, the service rejected the file itself, and a different option can help.
       const links = violations.length > 0 ? [] : showViolations(controls, rejection.errors);
       options.open ||= Object.keys(rejection.errors).some((name) => controls.has(name));
       append(message, links.length > 0 && element("ul", {}, links),
@@ -127,7 +127,7 @@ export function addingView(section) {
       if (body instanceof Blob && body.size > LARGE) {
         request.onSent = (part) => {
           meter.value = part;
-          progress.textContent = part < 1 ? `${count(Math.floor(part * 100))} % of ${count(Math.ceil(body.size / LARGE))} MB sent` : "Sent. Processing the rows…";
+          progress.textContent = part < 1 ? `${count(Math.floor(part * 100))}% of ${count(Math.ceil(body.size / LARGE))} MB sent` : "Sent. Processing the rows…";
         };
         messages.replaceChildren(element("p", { class: "actions" }, meter, progress));
       }

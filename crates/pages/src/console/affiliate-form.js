@@ -45,7 +45,7 @@ function fieldsets(controls) {
   });
 }
 
-/** Returns the values of a record as the form shows them, by name. */
+/** Returns a record's values as the form shows them, by field name. */
 function valuesOf(record, controls) {
   return new Map([...controls.keys()].map((name) => {
     const stored = record?.[READ_AS[name] ?? name] ?? null;
@@ -77,8 +77,8 @@ export function affiliateForm({ fields, title, record, signal, save, reread = nu
       element("li", {}, `${fields.find((each) => each.name === name).label}: `, value(before.get(name)), " → ", value(text))));
     for (const [name, text] of mine) controls.get(name).input.value = text;
     put(messages, element("div", { class: "message error", role: "alert" },
-      element("p", {}, "Nothing was saved: another person has changed this affiliate."),
-      element("ul", { "aria-label": "Changes by another person" }, list),
+      element("p", {}, "Nothing was saved: someone else has changed this affiliate."),
+      element("ul", { "aria-label": "Changes by someone else" }, list),
       element("p", {}, "What you typed stays in the form. Save again to apply it.")));
   }
   const button = element("button", { type: "submit", class: "primary" }, "Save");
@@ -87,7 +87,7 @@ export function affiliateForm({ fields, title, record, signal, save, reread = nu
   const submit = async () => {
     removeDone();
     const body = {};
-    // An empty text clears an optional field. The service rejects it in a required field.
+    // An empty string clears an optional field. The service rejects empty required fields.
     for (const [name, { input }] of changes()) body[name] = input.value === "" && !controls.get(name).isRequired ? null : input.value;
     if (record && Object.keys(body).length === 0) {
       put(messages, doneMessage("Nothing has changed."));
@@ -121,7 +121,7 @@ export function affiliateForm({ fields, title, record, signal, save, reread = nu
   return { node, hasChanges: () => changes().length > 0 };
 }
 
-/** The view that creates an affiliate. */
+/** Shows the view that creates an affiliate. */
 export async function newAffiliateView({ signal }) {
   const title = "New affiliate";
   const form = affiliateForm({ fields: await affiliateFields(), title, record: null, signal, save: async (body) => {

@@ -8,7 +8,7 @@ import { call } from "./requests.js";
 const LIMIT = 50;
 const MOST = 128;
 
-/** Returns the affiliates whose name or client identifier contains a text. */
+/** Returns the affiliates whose name or client identifier contains the text. */
 export async function searchAffiliates(text, signal, limit = LIMIT) {
   // The limit counts characters, not code units.
   const q = Array.from(text).slice(0, MOST).join("");
@@ -17,15 +17,15 @@ export async function searchAffiliates(text, signal, limit = LIMIT) {
 }
 
 /**
- * Returns the address of a record's affiliate, or of the affiliate's `urls` or `cases`. URLs and overview entries contain only the name of
- * the affiliate.
+ * Returns the address of a record's affiliate, or of the affiliate's `urls` or `cases`. URLs and overview entries contain only the
+ * affiliate's name.
  */
 export function affiliateAddress({ distributor_id: id, affiliate_name: name }, to) {
   if (id) return to ? `#/${to}?distributor_id=${id}` : `#/affiliates/${id}`;
   return `#/affiliates/named?${new URLSearchParams(to ? { name, to } : { name })}`;
 }
 
-/** Returns the name of a record's affiliate as a link. */
+/** Returns a link to a record's affiliate, with its name. */
 export function affiliateLink(record) {
   return record.affiliate_name ? element("a", { href: affiliateAddress(record) }, value(record.affiliate_name)) : value(null);
 }
@@ -48,12 +48,12 @@ export async function namedAffiliateView({ query, signal }) {
     location.replace(to === "urls" || to === "cases" ? `#/${to}?distributor_id=${record.id}` : `#/affiliates/${record.id}`);
     return;
   }
-  show("No such affiliate", element("p", {}, "No affiliate has exactly the name ", value(name), "."),
+  show("No such affiliate", element("p", {}, "No affiliate is named exactly ", value(name), "."),
     found.length > 0 && [element("h2", {}, "Similar names"), affiliateTable(found)],
     element("p", {}, element("a", { href: "#/affiliates" }, "All affiliates")));
 }
 
-/** Suggests affiliates while the user types a name in a field for an affiliate ID. */
+/** Suggests affiliates while the user types a name into an affiliate ID field. */
 export function pickAffiliate(input, signal) {
   const list = element("datalist", { id: `${input.id}-choices` });
   const known = new Map();
@@ -80,7 +80,7 @@ export function pickAffiliate(input, signal) {
 }
 
 /**
- * Returns the affiliate ID for a typed text, which is a number or matches exactly one affiliate. Otherwise returns an error message in
+ * Returns the affiliate ID for typed text that is a number or matches exactly one affiliate. Otherwise, returns an error message in
  * `violation`.
  */
 export async function typedAffiliate(text, signal) {
@@ -90,5 +90,5 @@ export async function typedAffiliate(text, signal) {
   const chosen = exact.length === 1 ? exact : found;
   if (chosen.length === 1) return { id: String(chosen[0].id) };
   return { violation: found.length === 0 ? "No affiliate has this text in its name or affiliate ID."
-    : "Several affiliates have this text in their name or affiliate ID. Type more, or choose one." };
+    : "Several affiliates have this text in their name or affiliate ID. Type more text, or choose an affiliate." };
 }

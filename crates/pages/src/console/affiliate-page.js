@@ -1,4 +1,4 @@
-// The page of one affiliate, with a form to edit it.
+// Shows an affiliate, with a form to edit it.
 
 import { activity } from "./activity.js";
 import { affiliateForm, GROUPS, READ_AS } from "./affiliate-form.js";
@@ -13,7 +13,7 @@ import { related } from "./related.js";
 import { call } from "./requests.js";
 import { backLink } from "./visited.js";
 
-/** Returns the read-only fields of an affiliate. */
+/** Returns an affiliate's read-only fields. */
 function fieldsToRead(fields, record) {
   const content = (name) => record[READ_AS[name] ?? name] ?? null;
   const shown = (name) => {
@@ -35,7 +35,7 @@ export function affiliateView(id) {
     const fields = await affiliateFields();
     let form = null;
     const render = async (message) => {
-      // The tag of the shown version keeps the form from overwriting later changes by others.
+      // The displayed version's tag keeps the form from overwriting other people's later changes.
       let { record, tag } = await read(id, signal);
       form = null;
       let isCurrent = true;

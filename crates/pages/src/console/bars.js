@@ -1,4 +1,4 @@
-// Accessible bar charts: tables with a drawn bar in each row.
+// Draws accessible bar charts: tables with a bar in each row.
 
 import { count, element, svg } from "./elements.js";
 

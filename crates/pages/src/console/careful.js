@@ -1,4 +1,4 @@
-// Bulk changes. Records that someone else has changed since the list showed them are skipped and reported.
+// Changes records in bulk. Skips and reports records that someone else has changed since the list showed them.
 
 import { sentence } from "./rejections.js";
 import { call, patiently, Rejection } from "./requests.js";
@@ -6,7 +6,7 @@ import { call, patiently, Rejection } from "./requests.js";
 /** Maximum number of concurrent requests. */
 const TOGETHER = 4;
 const ATTEMPTS = 3;
-const CHANGED = "Someone else has changed it since you saw it.";
+const CHANGED = "Someone else has changed this record since you loaded it.";
 
 /**
  * @param {any} item
@@ -28,7 +28,7 @@ async function change({ id, seen, tag: known, body }, { section, method, isSame,
         return { id, before, tag: after, why: null };
       } catch (error) {
         if (error.status !== 412) throw error;
-        // A crawler or another program may have changed other fields, so read and compare the record again.
+        // A crawler or other program may have changed other fields, so read the record again and compare.
         if (known !== undefined) break;
       }
     }
@@ -40,9 +40,9 @@ async function change({ id, seen, tag: known, body }, { section, method, isSame,
 }
 
 /**
- * Changes records individually. An item has an `id`, the `body` to send, and either `seen`, the record as the list showed it, or
- * the `tag` that it must still have. `isSame` compares a record with `seen`. Returns the results as `done` and `failed`. A result has the
- * record `before` the change, the new `tag`, and `why` the change failed.
+ * Changes records individually. An item contains an `id`, the `body` to send, and either `seen`, the record as the list showed it, or
+ * the `tag` that it must still have. `isSame` compares a record with `seen`. Returns the results as `done` and `failed`. A result contains
+ * the record `before` the change, the new `tag`, and `why` the change failed.
  */
 export async function changeEach(items, { onProgress, ...options }) {
   const waiting = [...items];

@@ -1,4 +1,4 @@
-// Case charts, computed from the list of cases.
+// Computes case charts from the case list.
 
 import { parameters } from "./description.js";
 import { bars } from "./bars.js";
@@ -15,7 +15,7 @@ const DAY = 24 * 60 * 60 * 1000;
 const AGES = [["up to a week", 7], ["up to 30 days", 30], ["up to 90 days", 90], ["up to a year", 365], ["more than a year", Infinity]];
 const NONE = "none";
 
-/** Counts names. The entries are in the given `order`, or else by descending count. */
+/** Counts names. Entries are in the given `order`, or by descending count if there is none. */
 function numbers(names, order = []) {
   const found = new Map(order.map((name) => [name, 0]));
   for (const name of names) found.set(name ?? NONE, (found.get(name ?? NONE) ?? 0) + 1);
@@ -23,7 +23,7 @@ function numbers(names, order = []) {
   return order.length > 0 ? entries : entries.sort(([, one], [, other]) => other - one);
 }
 
-/** Returns the age range of a timestamp, or null without a timestamp. */
+/** Returns a timestamp's age range, or null if there is no timestamp. */
 function age(timestamp, now) {
   if (timestamp === null) return null;
   const days = (now - instant(timestamp)) / DAY;

@@ -1,4 +1,4 @@
-// The choice of list columns. The browser stores column names for each list, but no record data.
+// Lets users choose list columns. The browser stores column names for each list, but no record data.
 
 import { element } from "./elements.js";
 
@@ -23,11 +23,11 @@ function keep(list, names) {
     if (names === null) localStorage.removeItem(KEY(list));
     else localStorage.setItem(KEY(list), JSON.stringify(names));
   } catch {
-    // Without storage, the choice applies only to this view.
+    // If storage is disabled or full, the choice applies only to this view.
   }
 }
 
-/** Returns a column chooser. `known` has pairs of name and label. `onChange` receives the chosen names in the order of `known`. */
+/** Returns a column chooser. `known` contains pairs of name and label. `onChange` receives the chosen names in the order of `known`. */
 export function columnChooser(list, known, initial, onChange) {
   const names = known.map(([name]) => name);
   const boxes = new Map();

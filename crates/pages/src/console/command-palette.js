@@ -1,9 +1,9 @@
-// The command palette, which opens every view of the console by name. Ctrl+K, Cmd+K or its button opens the palette.
+// Implements the command palette, which opens every console view by name. Ctrl+K, Cmd+K or its button opens the palette.
 
 import { element } from "./elements.js";
 import { claims, signOut } from "./session.js";
 
-/** Returns the address of a person's open cases, or null without a person. The default is the signed-in user. */
+/** Returns the address of a person's open cases, or null if there is no person. The default is the signed-in user. */
 export function myCases(person = claims().subject) {
   return person ? `#/cases?${new URLSearchParams({ case_worker: person, open: "yes" })}` : null;
 }
@@ -35,7 +35,7 @@ function commands() {
   ];
 }
 
-/** Returns the commands whose names contain all words of a text, and a command that searches for the text. */
+/** Returns the commands whose names contain all words in a text, and a command that searches for the text. */
 function matching(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = commands().filter(([name]) => words.every((word) => name.toLowerCase().includes(word)));
@@ -45,11 +45,11 @@ function matching(text) {
 
 const key = (name) => element("kbd", {}, name);
 
-/** Opens the palette. After it closes, focus returns to where it was, unless a command opened another view. */
+/** Opens the palette. After it closes, focus returns to where it was, unless a command opened a different view. */
 export function openPalette() {
   if (document.querySelector("dialog[open]")) return;
   const input = element("input", { type: "text", role: "combobox", "aria-label": "Command", "aria-expanded": "true", "aria-controls": "commands",
-    "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", maxlength: 256, placeholder: "Type a command or what to search for" });
+    "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", maxlength: 256, placeholder: "Type a command or search text" });
   const list = element("ul", { role: "listbox", id: "commands", "aria-label": "Commands" });
   let found = [];
   let chosen = 0;

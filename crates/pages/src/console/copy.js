@@ -1,4 +1,4 @@
-// Buttons that copy a value of a record.
+// Copies record values to the clipboard.
 
 import { announce, element } from "./elements.js";
 

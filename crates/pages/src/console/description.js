@@ -1,4 +1,4 @@
-// The OpenAPI document of the service. The console reads fields, filters and their values from it, so new ones need no change here.
+// Reads fields, filters and their values from the service's OpenAPI document, so new ones need no change here.
 
 import { call } from "./requests.js";
 
@@ -21,17 +21,17 @@ const LABELS = {
   per_page: "Records per page", client_affiliate_id: "Your affiliate ID", affiliate_id: "Your affiliate ID",
   client_distributor_id: "Your affiliate ID", distributor_id: "Affiliate ID in this service", disabled: "Monitoring", q: "Search",
 };
-/** Values that are shown in other words. */
+/** Values that are displayed differently. */
 const CHOICES = { disabled: { no: "On", yes: "Off" } };
 
-/** Returns the label of a field, such as `E-mail 1` for `email_one`. */
+/** Returns a field's label, such as `E-mail 1` for `email_one`. */
 export function label(name) {
   if (Object.hasOwn(LABELS, name)) return LABELS[name];
   const words = name.split("_").map((word) => WORDS.get(word) ?? word).join(" ").replace("follow up", "follow-up").replace("sub status", "sub-status").replace("sub affiliate", "sub-affiliate");
   return words[0].toUpperCase() + words.slice(1);
 }
 
-/** Returns the words for a value of a field, such as `On` for `no` in `disabled`. */
+/** Returns the words for a field value, such as `On` for `no` in `disabled`. */
 export function words(name, content) {
   return CHOICES[name]?.[content] ?? content;
 }
@@ -71,7 +71,7 @@ export async function parameters(path) {
   });
 }
 
-/** Returns the writable fields of an affiliate. */
+/** Returns an affiliate's writable fields. */
 export async function affiliateFields() {
   const document = await description();
   const { required, properties } = document.components.schemas.AffiliateCreate;

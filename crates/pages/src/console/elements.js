@@ -71,8 +71,8 @@ export function value(text) {
 }
 
 /**
- * Makes a table scroll sideways, and returns a hint for users, while its columns do not fit. A sticky header does not work in a box that
- * scrolls, so a script moves the header.
+ * Makes a table scroll sideways while its columns do not fit, and returns a hint about it. Sticky headers do not work in a scrolling box,
+ * so a script moves the header.
  */
 function swipeHint(box) {
   const hint = element("p", { class: "hint swipe", hidden: true }, "Swipe sideways for more columns.");
@@ -120,7 +120,7 @@ export function table(caption, headings, rows, { href, className = "" } = {}) {
   return element("div", {}, swipeHint(box), box);
 }
 
-/** Makes screen readers announce a text, without moving the focus. */
+/** Announces text to screen readers without moving the focus. */
 export function announce(text) {
   document.getElementById("announcements").textContent = text;
 }

@@ -1,4 +1,4 @@
-// Exports a list as CSV, with progress and a cancel button. The service sends a consistent snapshot of the list.
+// Exports a list as CSV, with progress and a cancel button.
 
 import { announce, count, counted, element } from "./elements.js";
 import { attempt, rejectionMessage, sentence } from "./rejections.js";
@@ -31,7 +31,7 @@ function save(pieces, name) {
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
-/** Returns the export button of a list, and the node for its messages. `source()` returns the filters as `query`, and the `total` if known. */
+/** Returns a list's export button, and the node for its messages. `source()` returns the filters as `query`, and the `total` if known. */
 export function exporter(list, source, signal) {
   let running = null;
   const report = element("div", { class: "export" });

@@ -1,10 +1,10 @@
-// Form fields: a label, an input, a hint, and the violations that the service reports.
+// Builds form fields: a label, an input, a hint, and the violations that the service reports.
 
 import { inLabels, label } from "./description.js";
 import { element } from "./elements.js";
 
 /**
- * Returns a form field. `beside` is shown on the same line as `input`, and violations are shown below.
+ * Returns a form field. `beside` appears on the same line as `input`, and violations appear below.
  * @param {string} name
  * @param {string} text
  * @param {HTMLElement} input
@@ -30,7 +30,7 @@ export function field(name, text, input, { hint, isRequired, extra, beside } = {
   return { node, input, violate };
 }
 
-/** Returns a `<select>`. A choice is a text, or a pair of value and text. */
+/** Returns a `<select>`. Each choice is a string, or a pair of value and text. */
 export function select(choices, selected = "") {
   return element("select", {}, choices.map((choice) => {
     const [value, text] = Array.isArray(choice) ? choice : [choice, choice];
@@ -39,7 +39,7 @@ export function select(choices, selected = "") {
 }
 
 /**
- * Shows the violations of a 422 response at their fields. Returns list items with links to these fields, and the messages about other fields.
+ * Shows a 422 response's violations next to their fields. Returns list items with links to these fields, and messages about other fields.
  * @param {Map<string, {input: HTMLElement, violate: (messages: string[]) => void}>} fields by path
  * @param {Record<string, string[]>} errors
  */

@@ -1,4 +1,4 @@
-// The header: sections, search and account.
+// Builds the header: sections, search and account.
 
 import { myCases, openPalette } from "./command-palette.js";
 import { element } from "./elements.js";
@@ -38,7 +38,7 @@ export function showHeader(searched) {
   showCurrent();
 }
 
-/** Shows the signed-in person, the company and when the session ends. Called again after each renewal. */
+/** Shows the signed-in person, the company and when the session ends. Runs again after each renewal. */
 export function showAccount() {
   const account = document.getElementById("account");
   const { company, expiry, person } = session.claims();

@@ -1,4 +1,4 @@
-// Changes to the incidents of a case or the infractions of a URL that a request made together with a change to the record.
+// Finds changes to a case's incidents or a URL's infractions that a request made together with a change to the record.
 
 import { element, value } from "./elements.js";
 import { call, Rejection } from "./requests.js";
@@ -42,7 +42,7 @@ export function infractionOf(part, names) {
   return { infraction_type: type, infraction_name: name };
 }
 
-/** Describes the change of a part, such as `added the incident URL 12 (Health Claim)`. */
+/** Describes a change to a part, such as `added the incident URL 12 (Health Claim)`. */
 export function partWords(part, names) {
   const { infraction_type: type, infraction_name: name } = infractionOf(part, names);
   const infraction = [type, name].filter((text) => text !== null).join(", ");

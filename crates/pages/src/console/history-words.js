@@ -47,8 +47,8 @@ async function affiliateName(id, signal) {
 }
 
 /**
- * Returns functions that describe changes. `learn` must first read the names and part changes that `changes` need. `name` returns the name
- * for a vocabulary ID, or null. `phrase` describes the change of a field. `parts` returns the part changes made with a change.
+ * Returns functions that describe changes. Call `learn` first: it reads the names and part changes that `changes` need. `name` returns the
+ * name for a vocabulary ID, or null. `phrase` describes a field change. `parts` returns the part changes made with a change.
  */
 export function names(signal) {
   let known = null;
@@ -81,7 +81,7 @@ export function names(signal) {
     return value(text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
   }
 
-  /** Describes the change of a field, such as `changed Risk level from High to Low`. */
+  /** Describes a field change, such as `changed Risk level from High to Low`. */
   function phrase({ operation }, { field, before, after }) {
     const name = fieldLabel(field);
     if (operation !== "updated") return [`${name}: `, shown(field, after ?? before)];

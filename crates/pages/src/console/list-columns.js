@@ -1,4 +1,4 @@
-// The names, columns and cells of the affiliate, URL and case lists.
+// Defines the names, columns and cells of the affiliate, URL and case lists.
 
 import { affiliateLink } from "./affiliate-lookup.js";
 import { badge, isBadge } from "./badges.js";
@@ -7,7 +7,7 @@ import { words } from "./description.js";
 import { element, value } from "./elements.js";
 import { isOverdue, isTimestamp, timestamp } from "./timestamps.js";
 
-/** The record schema, ID field (`key`), sortable columns (`sorts`) and default columns (`initial`) of each list. */
+/** Each list's record schema, ID field (`key`), sortable columns (`sorts`) and default columns (`initial`). */
 export const LISTS = {
   affiliates: {
     title: "Affiliates", one: "affiliate", many: "affiliates", schema: "Affiliate", key: "id",
@@ -30,10 +30,10 @@ export const LISTS = {
 };
 
 const link = (section, id) => (id === null ? value(null) : element("a", { href: `#/${section}/${id}` }, id));
-/** Maximum length of a text in a list. The record's page shows the whole text. */
+/** Maximum text length in a list. The record's page shows the whole text. */
 const MOST = 300;
 
-/** Returns the cell for a field of a record. */
+/** Returns the cell for a record's field. */
 export function cell(section, name, record) {
   const content = record[name];
   if (name === LISTS[section].key) return link(section, content);

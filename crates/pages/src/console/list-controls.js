@@ -1,4 +1,4 @@
-// Filter controls, created from the parameter descriptions of a list.
+// Creates filter controls from a list's parameter descriptions.
 
 import { label, words } from "./description.js";
 import { element } from "./elements.js";
@@ -17,7 +17,7 @@ export function choiceLabel({ name, names, choices, takesNone }, choice) {
   return /^[a-z_]+$/.test(shown) && shown !== "none" ? label(shown) : shown;
 }
 
-/** Returns the field of a parameter, with `get` and `set` for its value. */
+/** Returns a parameter's field, with `get` and `set` for its value. */
 export function control(parameter) {
   const { name, names, choices, isDay } = parameter;
   let input;

@@ -1,4 +1,4 @@
-// The affiliate, URL and case lists, with every filter of the API, sorting, paging, columns, export and bulk changes.
+// Shows the affiliate, URL and case lists, with all API filters, sorting, paging, columns, export and bulk changes.
 
 import { pickAffiliate, typedAffiliate } from "./affiliate-lookup.js";
 import { statusBar } from "./affiliate-status.js";
@@ -19,7 +19,7 @@ import { savedFilters } from "./saved-filters.js";
 import { severalBar } from "./several.js";
 import { VOCABULARIES, vocabularies } from "./vocabularies.js";
 
-/** The sort parameters, which column headings set. */
+/** The sort parameters, set by clicking column headings. */
 const SORTING = ["sort_by", "sort_dir"];
 const ARRANGEMENT = new Set([...SORTING, "per_page", "page"]);
 /** The filters that are always visible. */

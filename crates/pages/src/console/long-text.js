@@ -1,9 +1,9 @@
-// Shows long texts, such as transcripts, at full width in a box that scrolls. Very long texts are collapsed.
+// Shows long texts, such as transcripts, at full width in a scrolling box. Very long texts are collapsed.
 
 import { count, element, value } from "./elements.js";
 
 const LONG = 200;
-/** Maximum length of a text that is shown expanded. */
+/** Maximum length of expanded text. */
 export const VERY_LONG = 4000;
 
 /** Returns whether a value is too long to show among other fields. */

@@ -1,4 +1,4 @@
-// The console: sign-in, sections and routing. The URL fragment contains the view and its filters, never the token.
+// Starts the console: sign-in, sections and routing. The URL fragment contains the view and its filters, but never the token.
 
 import { addingView } from "./adding.js";
 import { newAffiliateView } from "./affiliate-form.js";
@@ -31,7 +31,7 @@ function parts() {
   return { path, query: new URLSearchParams(query) };
 }
 
-/** Returns the view function of a path, or null. */
+/** Returns the view function for a path, or null if there is none. */
 function viewOf(path) {
   const [section, id] = path.split("/");
   switch (path) {
@@ -129,14 +129,14 @@ function leave() {
   current = { path: null, abort: new AbortController(), view: null, hash: "" };
 }
 
-const checkSession = watchSession(() => (session.account() === null ? signInAgain("Your token ends soon, or has ended.") : signInWithAccount({ inWindow: true })));
+const checkSession = watchSession(() => (session.account() === null ? signInAgain("Your token is about to expire, or has expired.") : signInWithAccount({ inWindow: true })));
 session.listen({
   ended: (reason, account) => {
     document.body.classList.remove("locked");
     leave();
     forgetVisited();
     clearHeader();
-    // If the token has not expired, the service rejected it or another tab signed out, so offer a sign-in with another account.
+    // If the token has not expired, the service rejected it or another tab signed out, so offer a sign-in with a different account.
     const prompt = account?.expires > Date.now() ? "login" : undefined;
     if (reason !== undefined || account === null) signIn(reason ?? "You have signed out.", { prompt });
     else signOutView(account, signIn);
@@ -151,7 +151,7 @@ session.listen({
 });
 listenToKeys();
 window.addEventListener("hashchange", route);
-// The browser can restore an old page from its cache, with the records of another company.
+// The browser can restore an old page from its cache, with another company's records.
 window.addEventListener("pageshow", (event) => {
   if (event.persisted && session.token() !== shownFor) location.reload();
 });

@@ -1,4 +1,4 @@
-// The start page: open, overdue and new records, and their trends.
+// Shows the start page: open, overdue and new records, and their trends.
 
 import { affiliateLink } from "./affiliate-lookup.js";
 import { badge } from "./badges.js";

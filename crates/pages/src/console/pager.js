@@ -1,4 +1,4 @@
-// Page links and a page number field.
+// Builds page links and a page number field.
 
 import { count, element } from "./elements.js";
 

@@ -1,4 +1,4 @@
-// Random strings and Proof Key for Code Exchange (RFC 7636).
+// Generates random strings, and implements Proof Key for Code Exchange (RFC 7636).
 
 function base64url(bytes) {
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");

@@ -13,7 +13,7 @@ const ASKED = "compliance-sign-in";
 const CHANNEL = "compliance-sign-in";
 const IN_WINDOW = "window.";
 const TIMEOUT = 30_000;
-/** Time that a tab waits for a message from the previous holder of the lock, in milliseconds. */
+/** Time a tab waits for a message from the previous lock holder, in milliseconds. */
 const HANDOVER = 250;
 /** Maximum clock skew of this machine, in seconds. */
 const SKEW = 300;
@@ -30,7 +30,7 @@ function once(read) {
   };
 }
 
-/** Returns the provider settings of the service, or null. Throws a `Rejection`. */
+/** Returns the service's provider settings, or null if there are none. Throws a `Rejection`. */
 export const provider = once(async () => {
   const { body } = await call("GET", "console/sign-in.json");
   session.readClaims(body);
@@ -161,7 +161,7 @@ async function finish(answer, asked) {
   // RFC 9207: the response must come from the provider that received the request.
   const names = answer.get("iss");
   if (names !== null ? names !== issuer : found.authorization_response_iss_parameter_supported === true) {
-    throw new SignInError("The response came from another sign-in provider. Sign in again.", true);
+    throw new SignInError("The response came from a different sign-in provider. Sign in again.", true);
   }
   if (answer.has("error")) throw refused(answer.get("error"), answer.get("error_description"));
   const tokens = await ask(found.token_endpoint, {
@@ -195,7 +195,7 @@ async function keep(tokens, nonce, before) {
   const { token: kind } = await provider();
   const about = tokens.id_token ? await checked(tokens.id_token, nonce) : null;
   if (before && about && about.sub !== before.subject) {
-    throw new SignInError("You signed in with another account. To change accounts, sign out first.", true);
+    throw new SignInError("You signed in with a different account. To switch accounts, sign out first.", true);
   }
   const text = kind === "id" ? tokens.id_token : tokens.access_token;
   if (typeof text !== "string") throw new SignInError(`The sign-in provider sent no ${kind === "id" ? "ID" : "access"} token. Report this to your operator.`, true);

@@ -1,4 +1,4 @@
-// Read-only groups of a record's fields. Empty fields are hidden until the user asks for them.
+// Shows a record's fields in read-only groups. Empty fields are hidden until the user asks for them.
 
 import { copyButton } from "./copy.js";
 import { element } from "./elements.js";
@@ -15,8 +15,8 @@ function chosenNames(names, left) {
 }
 
 /**
- * Returns a node with the groups, which are pairs of title and names. `fields` have `name`, `label` and `hint`. `content` returns the value
- * of a field, and `shown` its node.
+ * Returns a node with the groups, which are pairs of title and names. `fields` have `name`, `label` and `hint`. `content` returns a field's
+ * value, and `shown` its node.
  */
 export function recordGroups(groups, fields, content, shown) {
   const left = new Map(fields.map((field) => [field.name, field]));

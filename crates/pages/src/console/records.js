@@ -1,4 +1,4 @@
-// The page of a URL or a case, with its history on the left and its editable properties on the right.
+// Shows a URL or case, with its history on the left and its editable properties on the right.
 
 import { activity } from "./activity.js";
 import { affiliateAddress, affiliateLink } from "./affiliate-lookup.js";
@@ -27,12 +27,12 @@ const KINDS = {
   },
 };
 
-/** Groups of the fields below the form. The last group contains all remaining fields. */
+/** Field groups below the form. The last group contains all remaining fields. */
 const DETAILS = [
   ["Details", (name) => isTimestamp(name) || ["domain", "country", "submitter", "case_country", "transcription_status", "video_path"].includes(name)],
   ["Affiliate and contact", () => true],
 ];
-/** Fields with the content of a monitored page, shown if they have a value. */
+/** Fields with a monitored page's content, shown if they have a value. */
 const CONTENT = ["url", "landing_page", "transcription_text"];
 /** Maximum length of a URL in a heading. */
 const LONGEST_URL = 500;
@@ -46,7 +46,7 @@ function shown(name, record) {
   return value(content);
 }
 
-/** Returns a cell of the table of infractions or incidents. */
+/** Returns a cell in the infraction or incident table. */
 function foundCell(item, name) {
   if (name === "created_date") return timestamp(item[name], { isShort: true });
   if (name !== "content") return value(item[name]);

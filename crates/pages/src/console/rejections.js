@@ -27,7 +27,7 @@ export function sentence(rejection) {
     case 412:
       return "Nothing was saved: the record has changed since you opened it.";
     case 413:
-      return "Nothing was saved: the request is larger than the service accepts. Send fewer records.";
+      return "Nothing was saved: the request is too large. Send fewer records.";
     case 415:
       return `Nothing was saved. ${rejection.message ?? ""}`.trim();
     case 422:

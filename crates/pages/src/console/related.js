@@ -1,4 +1,4 @@
-// The newest cases and URLs of an affiliate, with links to all of them.
+// Shows an affiliate's newest cases and URLs, with links to all of them.
 
 import { counted, element, table } from "./elements.js";
 import { label } from "./description.js";

@@ -1,4 +1,4 @@
-// Requests to the service: the public operations under `api`, and the OpenAPI document.
+// Sends requests to the service: the public operations under `api`, and the OpenAPI document.
 
 import * as session from "./session.js";
 
@@ -9,7 +9,7 @@ const LIST_TIMEOUT = 15 * 60_000;
 const PATIENCE = 20;
 
 /**
- * The details of a failed request. `status` is the HTTP status, or 0 without a complete response, and `cause` then says why. `code` and
+ * The details of a failed request. `status` is the HTTP status, or 0 if there was no complete response; `cause` says why. `code` and
  * `message` come from the error envelope, and `errors` (by path) and `violations` (by row) from a 422 response. `retryAfter` is in seconds.
  * `isWrite` says whether the request may have changed records.
  * @typedef {{status: number, cause?: "network" | "timeout" | "broken" | null, code?: string | null, message?: string | null,
@@ -38,14 +38,14 @@ function newRequestId() {
   return `console-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
-/** Converts an error of `fetch` to a rejection, unless the user has left the view. */
+/** Converts a `fetch` error to a rejection, unless the user has left the view. */
 function asRejection(error, requestId, isWrite, signal) {
   if (error instanceof Rejection || signal?.aborted) return error;
   const cause = error.name === "TimeoutError" ? "timeout" : "network";
   return new Rejection({ status: 0, cause, requestId, isWrite });
 }
 
-/** Works like `fetch`, but reports upload progress: `onSent` receives the sent part, from 0 to 1. */
+/** Works like `fetch`, but reports upload progress: `onSent` receives the fraction sent, from 0 to 1. */
 function upload(url, { method, headers, body, signal, onSent }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -91,7 +91,7 @@ async function send(method, path, { query = {}, body, type = "application/json",
 }
 
 /**
- * Sends a request, by default with the token of the session. If the service rejects this token, waits until the user has signed in again,
+ * Sends a request, by default with the session's token. If the service rejects this token, waits until the user has signed in again,
  * and retries. Returns a successful response, or throws a `Rejection`.
  */
 async function open(method, path, options) {
@@ -129,7 +129,7 @@ async function rejectionOf(response, requestId, isWrite) {
   });
 }
 
-/** Returns the tag of a response, or null. Compressing proxies make tags weak, but `If-Match` needs strong tags. */
+/** Returns a response's tag, or null if it has none. Compressing proxies make tags weak, but `If-Match` needs strong tags. */
 function tagOf(response) {
   return response.headers.get("ETag")?.replace(/^W\//, "") ?? null;
 }
@@ -146,7 +146,7 @@ export async function call(method, path, options = {}) {
   }
 }
 
-/** Streams the text of a response to `onPiece`. Returns the request ID. Throws a `Rejection`, also if the response breaks off. */
+/** Streams the text of a response to `onPiece`. Returns the request ID. Throws a `Rejection`, including when the response breaks off. */
 export async function readText(path, options, onPiece, signal) {
   const { response, requestId } = await open("GET", path, { ...options, signal, timeout: LIST_TIMEOUT });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -172,7 +172,7 @@ export async function readList(path, query, signal) {
   return records;
 }
 
-/** Waits some seconds, or rejects when the signal aborts. */
+/** Waits for some seconds, or rejects when the signal aborts. */
 function pause(seconds, signal) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, seconds * 1000);
@@ -183,7 +183,7 @@ function pause(seconds, signal) {
   });
 }
 
-/** Retries a request after 429 and 503 responses, with the delays that the service asks for. `onWait` receives the rejection. */
+/** Retries a request after 429 and 503 responses, with the delays that the service requests. `onWait` receives the rejection. */
 export async function patiently(send, signal, onWait) {
   for (let attempts = 1; ; attempts += 1) {
     try {

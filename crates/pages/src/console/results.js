@@ -1,11 +1,11 @@
-// Results of a batch or a bulk change.
+// Shows the results of a batch or bulk change.
 
 import { count, element, table } from "./elements.js";
 
 /** Maximum number of results in a table. */
 const MOST = 1000;
 
-/** Returns a table of `rows`, which have `cells` and `isDone`. Long tables are cut, with failures first. */
+/** Returns a table of `rows`, which have `cells` and `isDone`. Truncates long tables, and lists their failures first. */
 export function resultTable(caption, headings, rows) {
   const isCut = rows.length > MOST;
   const shown = isCut ? [...rows.filter(({ isDone }) => !isDone), ...rows.filter(({ isDone }) => isDone)].slice(0, MOST) : rows;

@@ -1,4 +1,4 @@
-// Named filters of a list. The browser stores them for each company.
+// Saves a list's filters under names. The browser stores them per company.
 
 import { announce, element } from "./elements.js";
 import { claims } from "./session.js";
@@ -27,7 +27,7 @@ function write(section, pairs) {
   }
 }
 
-/** Returns the filters of the current list, without the page number. */
+/** Returns the current list's filters, without the page number. */
 function current() {
   const query = new URLSearchParams(location.hash.split("?")[1] ?? "");
   query.delete("page");

@@ -1,4 +1,4 @@
-// The global search, which finds records by number, and affiliates and URLs by text.
+// Implements the global search, which finds records by number, and affiliates and URLs by text.
 
 import { affiliateTable, searchAffiliates } from "./affiliate-lookup.js";
 import { announce, append, counted, element, show, table, value } from "./elements.js";
@@ -8,14 +8,14 @@ import { attempt, rejectionMessage } from "./rejections.js";
 import { call, Rejection } from "./requests.js";
 
 const LIMIT = 50;
-/** Maximum length of a shown URL. */
+/** Maximum length of a displayed URL. */
 const LONGEST = 200;
 const SHORTEST_URL = 3;
 /** Matches a record number, such as `494`, `#494` or `case 494`. */
 const NUMBER = /^(?:(case|url|affiliate)\s*)?#?([1-9][0-9]{0,15})$/i;
 const COLUMNS = ["id", "url", "incident_status", "affiliate_name", "case_id", "discovery_date"];
 
-/** Returns the search form of the header. */
+/** Returns the header's search form. */
 export function searchForm() {
   const input = element("input", { type: "search", "aria-label": "Search cases, affiliates and URLs", placeholder: "Case number, affiliate or URL",
     autocomplete: "off", spellcheck: "false", maxlength: 256 });

@@ -1,9 +1,9 @@
-// The selected records of a list, and the bar that changes them.
+// Tracks a list's selected records, and shows the bar that changes them.
 
 import { count, counted, element, put } from "./elements.js";
 
 /**
- * Returns the check boxes and the bar of a list. `key` is the record's ID field, and `name` returns the label of a record's check box.
+ * Returns a list's check boxes and bar. `key` is the record's ID field, and `name` returns the label of a record's check box.
  * `controls` change the selected records. `matching` reads all records that match the filters, and lets users select records on other pages.
  * `chosen` in the result contains the selected records by ID, as the list showed them.
  */
@@ -63,7 +63,7 @@ export function selection({ one, many, key, name, controls, matching = null }) {
       boxes.set(record[key], box);
       return box;
     },
-    /** Sets the records on the page and the number of matches. Without `matching`, deselects records that left the page. */
+    /** Sets the records on the page and the number of matches. Without `matching`, deselects records that are no longer on the page. */
     shown: (records, matches = 0) => {
       page = records;
       total = matches;

@@ -1,4 +1,4 @@
-// The session of the signed-in user: the token, and what the sign-in provider returned with it. `sessionStorage` keeps the session until
+// Manages the signed-in user's session: the token, and what the sign-in provider returned with it. `sessionStorage` keeps the session until
 // the tab is closed, and only duplicated tabs share it. Tabs notify each other of new tokens and sign-outs.
 
 const KEY = "compliance-token";
@@ -9,14 +9,14 @@ const tabs = new BroadcastChannel("compliance-session");
 let listeners = {};
 let companyClaim = "company_id";
 let personClaim = "sub";
-/** Whether the service has accepted a token of this session. From then on, the page shows records of its company. */
+/** Whether the service has accepted a token in this session. From then on, the page shows its company's records. */
 let isAccepted = false;
 /** The last token, if the page has unsaved changes and another tab has signed out. */
 let locked = null;
 /** The sign-in that rejected requests wait for. */
 let again = null;
 
-/** A failed sign-in. The message is a sentence for the user. `isFinal` says that a retry would fail again. */
+/** A failed sign-in. The message is a sentence for the user. `isFinal` means that a retry would fail again. */
 export class SignInError extends Error {
   constructor(message, isFinal = false) {
     super(message);
@@ -30,14 +30,14 @@ export function readClaims({ company_claim: company, person_claim: person }) {
 }
 
 /**
- * Sets the callbacks of the page. `ended(reason, account)` runs when the session ends, and `changed()` when its token changes.
+ * Sets the page's callbacks. `ended(reason, account)` runs when the session ends, and `changed()` when its token changes.
  * `ask(reason, mayRenew)` signs in again without leaving the page. `mayLeave(isAsked)` returns whether unsaved input can be discarded.
  */
 export function listen(found) {
   listeners = found;
 }
 
-/** Returns the token, or null. */
+/** Returns the token, or null if there is none. */
 export function token() {
   return sessionStorage.getItem(KEY);
 }
@@ -50,7 +50,7 @@ function store(text, account) {
 }
 
 /**
- * Starts a session, or continues it with another token of the same company, whose records the page shows. `account` is what the provider
+ * Starts a session, or continues it with a new token for the same company, whose records the page shows. `account` is what the provider
  * returned: `subject`, `expires` and `lifetime` in milliseconds, `idToken`, and `refreshToken` or null. Pasted tokens have no account.
  * Throws a `SignInError`.
  */
@@ -77,7 +77,7 @@ function forget() {
   for (const key of [KEY, ACCOUNT]) sessionStorage.removeItem(key);
 }
 
-/** Ends the session of this tab. */
+/** Ends this tab's session. */
 export function end(reason) {
   const last = account();
   forget();
@@ -103,7 +103,7 @@ export function accepted() {
 }
 
 /**
- * Waits for another token after the service rejected `used`. All requests wait for the same sign-in. Throws a `SignInError` if it fails.
+ * Waits for a new token after the service rejected `used`. All requests wait for the same sign-in. Throws a `SignInError` if it fails.
  */
 export async function refused(used, reason, mayRenew) {
   if (token() !== null && token() !== used) return;
@@ -128,7 +128,7 @@ tabs.addEventListener("message", ({ data: { isSignedOut, before, text, account: 
     locked = token();
     forget();
     listeners.changed();
-    refused(null, "You have signed out in another tab. This page has changes that are not saved.", false).catch(() => {});
+    refused(null, "You have signed out in another tab. This page has unsaved changes.", false).catch(() => {});
   }
 });
 

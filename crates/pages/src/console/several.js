@@ -1,4 +1,4 @@
-// Sets a field of the cases or URLs selected in a list. The user can undo the change.
+// Sets a field on the cases or URLs selected in a list. The user can undo the change.
 
 import { changeEach } from "./careful.js";
 import { append, count, counted, element, value } from "./elements.js";
@@ -87,7 +87,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
   async function undo(name, changed) {
     const restored = section === "cases" ? [name, ...DATES] : [name];
     const items = changed.map(({ id, before, tag }) => ({ id, tag, body: Object.fromEntries(restored.map((each) => [each, before[each]])) }));
-    await run(items, ({ done }) => [element("p", {}, `Undone: ${label(name)} of ${counted(done.length, one, many)}.`)]);
+    await run(items, ({ done }) => [element("p", {}, `Undone: ${label(name)} for ${counted(done.length, one, many)}.`)]);
   }
 
   return chosen;

@@ -1,4 +1,4 @@
-// Sign-in with a company account or a token.
+// Signs in with a company account or a token.
 
 import { element, show } from "./elements.js";
 import { field } from "./fields.js";
@@ -9,7 +9,7 @@ import * as session from "./session.js";
 
 const problem = (text) => element("div", { class: "message error", role: "alert" }, element("p", {}, text));
 
-/** Returns the token form, which calls `done` after the sign-in. `isOther` says that users normally sign in with an account. */
+/** Returns the token form, which calls `done` after the sign-in. `isOther` means that users normally sign in with an account. */
 function tokenForm(messages, done, isOther) {
   const input = element("input", { type: "password", autocomplete: "off", spellcheck: "false", required: true });
   const token = field("token", "Token", input, { hint: "Your operator gives you a token. This tab keeps it until you sign out or close the tab." });
@@ -20,7 +20,7 @@ function tokenForm(messages, done, isOther) {
     messages.replaceChildren();
     // A header cannot contain other characters.
     if (!/^[!-~]+$/.test(text)) {
-      token.violate([text === "" ? "Enter a token." : "This is not a token: a token has no spaces or special characters."]);
+      token.violate([text === "" ? "Enter a token." : "This is not a token: tokens contain no spaces or special characters."]);
       input.focus();
       return;
     }
@@ -120,7 +120,7 @@ export async function signInAgain(reason, mayRenew = false) {
 
 /** Signs out at the provider. `signIn` shows the sign-in view. */
 export async function signOutView(account, signIn) {
-  show("Signing out", element("p", {}, "The console signs you out at the sign-in provider."));
+  show("Signing out", element("p", {}, "The console is signing you out at the sign-in provider."));
   try {
     await signOut(account);
     signIn("You have signed out.");

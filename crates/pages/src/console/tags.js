@@ -1,8 +1,8 @@
-// Tags as chips with remove buttons, and a field for the next tag.
+// Shows tags as chips with remove buttons, and a field for the next tag.
 
 import { element, value } from "./elements.js";
 
-/** Returns the control of a tag list. `set` and `get` use JSON text. Typed text counts as the last tag. */
+/** Returns the control for a tag list. `set` and `get` use JSON text. Typed text counts as the last tag. */
 export function tagsControl() {
   const input = element("input", { type: "text", autocomplete: "off", placeholder: "Add a tag", enterkeyhint: "done", on: {
     keydown: (event) => {

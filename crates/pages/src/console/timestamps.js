@@ -1,4 +1,4 @@
-// Service timestamps are in UTC. Local time is shown next to them if it differs.
+// Shows service timestamps in UTC, with local time next to them if it differs.
 
 import { element, value } from "./elements.js";
 

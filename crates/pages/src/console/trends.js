@@ -1,4 +1,4 @@
-// Weekly counts as small charts and a table.
+// Shows weekly counts as small charts and a table.
 
 import { count, counted, element, svg, table } from "./elements.js";
 
@@ -15,7 +15,7 @@ function chart(name, title, weeks) {
   const numbers = weeks.map((week) => week[name]);
   const most = Math.max(1, ...numbers);
   const last = numbers.at(-1);
-  const summary = `${title} in ${weeks.length} weeks: from ${count(Math.min(...numbers))} to ${count(Math.max(...numbers))} a week, ${count(last)} in the last one.`;
+  const summary = `${title} in ${weeks.length} weeks: from ${count(Math.min(...numbers))} to ${count(Math.max(...numbers))} per week, ${count(last)} in the last week.`;
   const columns = weeks.map((week, index) => {
     const height = (HEIGHT * week[name]) / most;
     return svg("g", {}, svg("title", {}, `Week from ${week.from}: ${count(week[name])}`),
@@ -56,6 +56,6 @@ export function trends(weeks) {
   const rows = weeks.toReversed().map((week) => [week.from, ...SERIES.flatMap(([name]) => cells(name, week))]);
   return element("section", { class: "panel wide" }, element("h2", {}, `Trends over ${weeks.length} weeks`),
     weeks.length > 0 && element("div", { class: "figures" }, SERIES.map(([name, title]) => chart(name, title, weeks))),
-    element("details", { class: "plain" }, element("summary", {}, "The numbers as a table"),
+    element("details", { class: "plain" }, element("summary", {}, "Show as a table"),
       table("Trends", ["Week from (UTC)", ...SERIES.flatMap(headings)], rows)));
 }

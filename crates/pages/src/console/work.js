@@ -1,4 +1,4 @@
-// The form with the case or URL fields that officers change. It shows changes by other people, and does not overwrite them.
+// Shows a form with the case or URL fields that officers change. The form shows other people's changes, and does not overwrite them.
 
 import { label, words } from "./description.js";
 import { doneMessage, element, put as show, removeDone, value } from "./elements.js";
@@ -28,20 +28,20 @@ export const SECTIONS = {
 /** Fields that always have a value. */
 const REQUIRED = ["case_status", "incident_status", "disabled"];
 
-/** Returns the value of a field as its control stores it. */
+/** Returns a field's value as its control stores it. */
 function held(record, name) {
   if (name === "tags") return JSON.stringify(record.tags);
   return (name === "follow_up_date" ? record[name]?.slice(0, 10) : record[name]) ?? "";
 }
 
-/** Converts the value of a control to the form that the service accepts. */
+/** Converts a control's value to the form that the service accepts. */
 export function sent(name, typed) {
   if (name === "tags") return JSON.parse(typed);
   if (typed === "") return null;
   return name === "follow_up_date" ? `${typed} 00:00:00` : typed;
 }
 
-/** Returns the choices of a field, or null. `known` contains the vocabularies. */
+/** Returns a field's choices, or null if it has none. `known` contains the vocabularies. */
 export function choices(section, name, known) {
   const { names } = SECTIONS[section];
   if (name in names) return known.get(names[name]).map((entry) => entry.name);
@@ -63,7 +63,7 @@ function differences(names, before, after) {
 
 /**
  * Creates the form for a record of `cases` or `urls`. Its parts are the `properties` and the box for the next `note`, which are saved
- * together. `reload` shows the record again with a message. `changed` receives the record after another person has changed it.
+ * together. `reload` shows the record again with a message. `changed` receives the record after someone else has changed it.
  */
 export async function work(section, id, first, signal, { reload, changed }) {
   const { title, what, fields } = SECTIONS[section];
@@ -114,8 +114,8 @@ export async function work(section, id, first, signal, { reload, changed }) {
     }
     changed(record);
     put(element("div", { class: "message error", role: "alert" },
-      element("p", {}, `Nothing was saved: another person has changed this ${what}.`),
-      element("ul", { "aria-label": "Changes by another person" }, list),
+      element("p", {}, `Nothing was saved: someone else has changed this ${what}.`),
+      element("ul", { "aria-label": "Changes by someone else" }, list),
       element("p", {}, "What you typed stays in the form. Save again to apply it.")));
   }
 

@@ -11,7 +11,7 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** Returns a button that copies a text, or an empty string if the browser does not allow copying. */
+/** Returns a button that copies text, or an empty string if the browser does not allow copying. */
 export function copyButton(text, of) {
   if (!navigator.clipboard) return "";
   const button = element("button", {

@@ -1,4 +1,4 @@
-// The interactive parts of the pages: mobile navigation, search, operation filter, links into collapsed sections, samples, token
+// Starts the interactive parts of the pages: mobile navigation, search, operation filter, links into collapsed sections, samples, token
 // and forms.
 
 import { startSamples } from "./samples.js";
@@ -6,7 +6,7 @@ import { startSearch } from "./search.js";
 import { startToken } from "./token.js";
 import { startForms } from "./try.js";
 
-/** Sets up the navigation menu of narrow windows, which starts closed. */
+/** Sets up the navigation menu for narrow windows, initially closed. */
 function startMenu() {
   const [button, side] = [document.getElementById("menu"), document.getElementById("side")];
   const set = (isOpen) => {
@@ -63,7 +63,7 @@ function openTarget() {
   target.scrollIntoView();
 }
 
-/** Highlights the section being read in the navigation. */
+/** Highlights the current section in the navigation. */
 function startMarks() {
   const links = new Map([...document.querySelectorAll(".contents a")].map((link) => [link.hash.slice(1), link]));
   const targets = [...links.keys()].map((id) => document.getElementById(id)).filter(Boolean);

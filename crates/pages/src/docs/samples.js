@@ -1,4 +1,4 @@
-// Code samples in several languages. All samples show the chosen language, even after a reload.
+// Shows all code samples in the chosen language, even after a reload.
 
 import { copyButton, element } from "./elements.js";
 
@@ -7,7 +7,7 @@ const KEY = "docs-language";
 const DOCUMENTED = "http://127.0.0.1:8080";
 let count = 0;
 
-/** Replaces the base URL in the documents with that of the service that serves these pages. */
+/** Replaces the documented base URL with this service's URL. */
 function nameService() {
   const own = new URL(`${document.documentElement.dataset.root}.`, location.href).href.replace(/\/$/, "");
   const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
@@ -27,7 +27,7 @@ export function startSamples() {
   select(sessionStorage.getItem(KEY));
 }
 
-/** Adds tabs above the samples of a group. */
+/** Adds tabs above a group's samples. */
 function tabs(group, samples) {
   const list = element("div", { role: "tablist", "aria-label": "Language" });
   for (const sample of samples) {

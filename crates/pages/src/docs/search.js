@@ -1,11 +1,11 @@
-// Full-text search over the sections of all pages. The build creates the index.
+// Searches the full text of all pages. The build creates the index.
 
 import { element } from "./elements.js";
 
 /** Maximum number of results. */
 const MOST = 12;
 
-/** Returns the sections that contain all words, with matches in headings first. */
+/** Returns the sections that contain all words, heading matches first. */
 function matches(sections, words) {
   const has = (text) => words.every((word) => text.toLowerCase().includes(word));
   const found = sections.filter(({ title, heading, text }) => has(`${title} ${heading} ${text}`));

@@ -1,14 +1,14 @@
-// The token, and the form for it in the header. `sessionStorage` keeps the token across reloads until the tab is closed. The console in
-// the same tab uses the same token.
+// Stores the token, and handles its form in the header. `sessionStorage` keeps the token across reloads until the tab is closed. The console
+// in the same tab uses the same token.
 
 const KEY = "compliance-token";
 
-/** Returns the token, or null. */
+/** Returns the token, or null if there is none. */
 export function token() {
   return sessionStorage.getItem(KEY);
 }
 
-/** Returns the claims as the console reads them, with the company claim that the service configures. */
+/** Returns the claims as the console reads them, using the service's company claim. */
 async function session() {
   const settings = await fetch(new URL("../console/sign-in.json", import.meta.url), { credentials: "omit" });
   const read = await import("../console/session.js");

@@ -1,9 +1,9 @@
-// Forms that send requests. Responses can be large, and never become markup.
+// Sends requests from forms. Responses can be large, and never become markup.
 
 import { copyButton, element } from "./elements.js";
 import { askForToken, token } from "./token.js";
 
-/** Maximum length of a shown response, in characters. */
+/** Maximum length of a displayed response, in characters. */
 const SHOWN = 200_000;
 
 export function startForms() {
@@ -20,7 +20,7 @@ export function startForms() {
   }
 }
 
-/** Fills in the ID of the company's first record, unless the user has typed an ID. Without records, the example ID stays. */
+/** Fills in the ID of the company's first record, unless the user has typed an ID. If there are no records, keeps the example ID. */
 async function fillId(box, form) {
   const [, list] = /^\/api\/(affiliates|urls|cases)\/\{id\}/.exec(box.dataset.path) ?? [];
   const field = form.querySelector('[data-in="path"][name="id"]');

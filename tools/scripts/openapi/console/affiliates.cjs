@@ -40,7 +40,7 @@ async function affiliates(page) {
   await filters(page).getByLabel("Country").selectOption({ label: "Germany" });
   const german = (await api("GET", "affiliates?status=active&country=DE")).data.map((record) => record.distributor_name);
   await becomes(() => column(page, 3), german.slice(0, 20));
-  await page.getByRole("list", { name: "Filters that apply" }).getByText("Country: Germany").waitFor();
+  await page.getByRole("list", { name: "Active filters" }).getByText("Country: Germany").waitFor();
   await page.getByRole("link", { name: "Clear all" }).first().click();
   await heading(page, range(all), 2);
   const header = page.getByRole("columnheader", { name: "Affiliate name" });
@@ -82,9 +82,9 @@ async function affiliates(page) {
   await page.getByLabel("City", { exact: true }).fill("Basel");
   await api("PUT", "affiliates/1", { id: 1, city: "Bern", zip: "3000" });
   await page.getByRole("button", { name: "Save" }).click();
-  await message(page, "Nothing was saved: another person has changed this affiliate.");
+  await message(page, "Nothing was saved: someone else has changed this affiliate.");
   assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the earlier save's message is still visible");
-  const others = page.getByRole("list", { name: "Changes by another person" }).getByRole("listitem");
+  const others = page.getByRole("list", { name: "Changes by someone else" }).getByRole("listitem");
   assert.deepEqual((await others.allInnerTexts()).map((text) => text.split(" → ")[1]), ["Bern", "3000"]);
   await checked(page, "an edit conflict");
   assert.deepEqual([await page.getByLabel("ZIP").inputValue(), await page.getByLabel("City", { exact: true }).inputValue()], ["3000", "Basel"]);
@@ -235,7 +235,7 @@ async function statuses(page) {
 
   // The page shows filters as chips, and keeps them when the user returns from a record.
   await filters(page).getByLabel("Status").selectOption("suspended");
-  await page.getByRole("list", { name: "Filters that apply" }).getByText("Status: Suspended").waitFor();
+  await page.getByRole("list", { name: "Active filters" }).getByText("Status: Suspended").waitFor();
   await page.getByRole("link", { name: "Console Six" }).click();
   await onRecord(page, /^Affiliate \d+/);
   await page.getByRole("link", { name: "Back to the affiliates" }).first().click();

@@ -21,7 +21,7 @@ async function files(page) {
   assert.equal(await page.getByLabel("Affiliates", { exact: true }).isDisabled(), true);
   await add();
   await message(page, "UTF-8");
-  await page.getByLabel("Encoding of a CSV file").selectOption("windows-1252");
+  await page.getByLabel("CSV encoding").selectOption("windows-1252");
   await add();
   await message(page, "1/5/2026");
   await checked(page, "a file of affiliates");
@@ -32,10 +32,10 @@ async function files(page) {
   assert.deepEqual([name, email, date], ["Jürgen", "sheet@example.org", "2026-05-01"]);
 
   // For a workbook, the console disables the encoding, and does not send the one chosen for the CSV file.
-  assert.equal(await page.getByLabel("Sheet of a workbook").isDisabled(), true);
+  assert.equal(await page.getByLabel("Workbook sheet").isDisabled(), true);
   await choose("book.xlsx", fs.readFileSync(path.join(__dirname, "book.xlsx")), WORKBOOK);
-  assert.equal(await page.getByLabel("Encoding of a CSV file").isDisabled(), true);
-  assert.equal(await page.getByLabel("Sheet of a workbook").isDisabled(), false);
+  assert.equal(await page.getByLabel("CSV encoding").isDisabled(), true);
+  assert.equal(await page.getByLabel("Workbook sheet").isDisabled(), false);
   await add();
   await message(page, "2 affiliates were added.");
   assert.equal((await made("BOOK-2")).distributor_name, "Book Two");
@@ -58,7 +58,7 @@ async function files(page) {
   await choose("broken.xlsx", Buffer.from("PK\x03\x04"), WORKBOOK);
   await add();
   await message(page, "Nothing was saved");
-  await page.getByRole("button", { name: "Remove the file" }).click();
+  await page.getByRole("button", { name: "Remove file" }).click();
   assert.equal(await page.getByLabel("Affiliates", { exact: true }).isDisabled(), false);
 }
 

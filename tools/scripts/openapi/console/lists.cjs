@@ -132,7 +132,7 @@ async function lists(page) {
       await form.getByLabel("Infraction type", { exact: true }).selectOption({ label: name });
       await page.getByRole("button", { name: "Apply" }).click();
       await page.waitForURL(new RegExp(`infraction_type_id=${id}`));
-      await page.getByRole("list", { name: "Filters that apply" }).getByText(`Infraction type: ${name}`).waitFor();
+      await page.getByRole("list", { name: "Active filters" }).getByText(`Infraction type: ${name}`).waitFor();
     }
   });
 }
@@ -155,7 +155,7 @@ async function several(page) {
   await message(page, "Case worker set for 2 cases.");
   assert.deepEqual(await workers(), ["bea", "bea"]);
   await page.getByRole("button", { name: "Undo" }).click();
-  await message(page, "Undone: Case worker of 2 cases.");
+  await message(page, "Undone: Case worker for 2 cases.");
   assert.deepEqual(await workers(), before);
 }
 
@@ -170,7 +170,7 @@ async function filterChips(page) {
   await form.getByLabel("Affiliate", { exact: true }).fill(name);
   await form.getByLabel("Monitoring").selectOption("no");
   await page.waitForURL(new RegExp(`distributor_id=${id}`));
-  const list = page.getByRole("list", { name: "Filters that apply" });
+  const list = page.getByRole("list", { name: "Active filters" });
   await list.getByText(`Affiliate: ${name}`).waitFor();
   await list.getByText("Monitoring: On").waitFor();
   await checked(page, "URLs of an affiliate");

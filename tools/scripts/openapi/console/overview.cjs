@@ -23,9 +23,9 @@ async function overview(page) {
   await becomes(() => numbers("Open cases by age"), data.cases.by_age.map(({ open }) => text(open)));
   for (const [name, title] of [["new_urls", "New URLs"], ["new_infractions", "New infractions"], ["new_cases", "New cases"], ["closed_cases", "Closed cases"]]) {
     const values = data.weeks.map((week) => week[name]);
-    await page.getByRole("img", { name: `${title} in 12 weeks: from ${text(Math.min(...values))} to ${text(Math.max(...values))} a week, ${text(values.at(-1))} in the last one.` }).waitFor();
+    await page.getByRole("img", { name: `${title} in 12 weeks: from ${text(Math.min(...values))} to ${text(Math.max(...values))} per week, ${text(values.at(-1))} in the last week.` }).waitFor();
   }
-  await page.getByText("The numbers as a table").click();
+  await page.getByText("Show as a table").click();
   await becomes(() => columnOf(page, "Trends", 2), data.weeks.map((week) => text(week.new_urls)).reverse());
   await becomes(() => columnOf(page, "Trends", 1), data.weeks.map((week) => week.from).reverse());
   await checked(page, "overview");

@@ -41,7 +41,7 @@ async function conflicts(page) {
   await press(page, "Set");
   await message(page, "Case status set for 1 case; 1 could not be changed.");
   await message(page, `${theirs}`);
-  await message(page, "Someone else has changed it since you saw it.");
+  await message(page, "Someone else has changed this record since you loaded it.");
   assert.deepEqual([(await read("cases", mine)).case_status, (await read("cases", theirs)).case_status], ["In Progress", "Blocked"]);
   // The list now shows the colleague's change, so setting the field again replaces it.
   await page.getByText("1 case selected").waitFor();
@@ -82,8 +82,8 @@ async function undoing(page) {
   assert.equal((await read("cases", closed)).closed_date, null);
   await api("PATCH", `cases/${changed}`, { risk_level: "High", case_status: "Blocked" });
   await press(page, "Undo");
-  await message(page, "Undone: Case status of 1 case.");
-  await message(page, "Someone else has changed it since you saw it.");
+  await message(page, "Undone: Case status for 1 case.");
+  await message(page, "Someone else has changed this record since you loaded it.");
   const after = await read("cases", closed);
   assert.deepEqual({ ...after, last_updated_date: null }, { ...before, last_updated_date: null });
   assert.deepEqual([(await read("cases", changed)).case_status, (await read("cases", changed)).risk_level], ["Blocked", "High"]);
