@@ -462,6 +462,9 @@ impl Plan {
         if text.contains(|next| matches!(next, '\0' | '\u{80}'..='\u{9f}' | '\u{fffd}')) {
             return Err("The text has lost a character in a different encoding; retype the text.".to_owned());
         }
+        if matches!(field.name, "zip" | "country") || field.name.starts_with("phone_") || field.name.ends_with("_id") {
+            check_code(visible(text))?;
+        }
         if !self.is_exact {
             let is_space = |next: char| next.is_whitespace() && next != ' ';
             if field.name == "url"
@@ -472,11 +475,7 @@ impl Plan {
                         .to_owned(),
                 );
             }
-            if field.name == "zip" || field.name.starts_with("phone_") {
-                check_code(text)?;
-            }
             if field.name.ends_with("_id") {
-                check_code(text)?;
                 return check_identifier(identity(text));
             }
             if field.name == "affiliate_name" {

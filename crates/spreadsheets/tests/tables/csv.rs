@@ -275,6 +275,16 @@ fn full_exports_are_read_exactly() {
             "2 ! notes notes: The cell contains the formula error #N/A",
         ],
     );
+    // pandas saves a column of numbers with a missing value as decimals.
+    let resaved = text.replace("'+49 30 1", "4930.0").replace(" A-1 ", "1001.0");
+    reads(
+        resaved,
+        options(),
+        &[
+            "2 ! client_affiliate_id client_affiliate_id: The number 1001.0 contains decimals",
+            "2 ! phone_one phone_one: The number 4930.0 contains decimals",
+        ],
+    );
     let unescaped = Options { escape: Escape::None, ..options() };
     reads(
         "client_affiliate_id,affiliate_name,phone_one\nA-1,Ann,'+49\n",
