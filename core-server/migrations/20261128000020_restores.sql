@@ -1,4 +1,4 @@
--- A backup that was restored, or a failover that lost something: positions and IDs jump ahead, past all that was handed out since.
+-- A backup that was restored, or a fail-over that lost something: positions and IDs jump ahead, past all that was handed out since.
 --
 -- In the record of a company, the jump is an entry: of the resource 0, which is the company, and the operation 2, with the position before
 -- and after. It is a part of the chain, and goes when its month goes. No change has a position between the two.

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 pub use self::measure::{MAX_ITEMS, Measure, measure};
 pub use crate::v1::Work;
-use crate::{description::Message, v1::RateLimitHeaders};
+use crate::{description::Message, token::SCOPE_MONITOR, v1::RateLimitHeaders};
 
 /// The headers of [`RateLimitHeaders`], in the order of its fields.
 pub const RATE_LIMIT: [HeaderName; 3] = [
@@ -55,6 +55,17 @@ pub enum Authorization {
     Token,
     /// Callers with a valid token that has one of these scopes. The first is the service's scope.
     Scope(&'static [&'static str]),
+}
+
+impl Authorization {
+    /// Returns the scopes for partners, any of which permits the operation. The `monitor` scope is for internal services.
+    pub const fn for_partners(&self) -> &'static [&'static str] {
+        match self {
+            Self::Open | Self::Token => &[],
+            Self::Scope([SCOPE_MONITOR, others @ ..]) if !others.is_empty() => others,
+            Self::Scope(scopes) => scopes,
+        }
+    }
 }
 
 impl Operation {

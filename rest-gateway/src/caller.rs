@@ -207,7 +207,9 @@ impl Caller {
     }
 
     fn missing_scope(&self) -> Option<&'static str> {
-        self.record.route?.scope.filter(|scope| !self.token.has_scope(scope))
+        let scopes = self.record.route?.scopes;
+        let first = scopes.first()?;
+        (!scopes.iter().any(|scope| self.token.has_scope(scope))).then_some(first)
     }
 
     /// Returns whether the route also accepts files.

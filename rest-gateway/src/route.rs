@@ -6,7 +6,7 @@ use compliance_api::{
     description::{Field, Kind, Message},
     rules::Check as _,
     v1::ListChangesRequest,
-    wire::{Authorization, Operation},
+    wire::Operation,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 use url::form_urlencoded::{self, byte_serialize};
@@ -38,8 +38,8 @@ pub struct Route {
     pub query: &'static [&'static Message],
     /// Whether the operation supports `If-Match`.
     pub(crate) supports_if_match: bool,
-    /// The scope that the operation needs.
-    pub(crate) scope: Option<&'static str>,
+    /// The scopes of which the token needs one. Empty if the operation needs no scope.
+    pub(crate) scopes: &'static [&'static str],
     /// The request whose list can come from a file. Its other fields are options in the query.
     pub(crate) file: Option<&'static Message>,
 }
@@ -51,19 +51,16 @@ impl Route {
         handler: &'static str,
         query: &'static [&'static Message],
     ) -> Self {
-        Self { method, path, handler, query, supports_if_match: false, scope: None, file: None }
+        Self { method, path, handler, query, supports_if_match: false, scopes: &[], file: None }
     }
 
     pub(crate) const fn if_match(self) -> Self {
         Self { supports_if_match: true, ..self }
     }
 
-    /// Requires the scope of this core operation. The operation's last scope is for partners.
+    /// Requires one of this core operation's scopes for partners.
     pub(crate) const fn scope(self, operation: &Operation) -> Self {
-        match operation.authorization {
-            Authorization::Scope([.., scope]) => Self { scope: Some(scope), ..self },
-            _ => self,
-        }
+        Self { scopes: operation.authorization.for_partners(), ..self }
     }
 
     /// Also accepts a file whose rows become the list of this core operation.

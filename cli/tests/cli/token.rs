@@ -8,7 +8,7 @@ use crate::common::{DataDir, compliance, output};
 fn token_command_prints_only_the_token() {
     let data = DataDir::new();
     let arguments =
-        ["token", "--company", "7", "--ttl", "15m", "--subject", "me", "--scope", "monitor other", "--init"];
+        ["token", "--company", "7", "--ttl", "15m", "--subject", "me", "--scope", "monitor audit", "--init"];
     let (status, token, log) = output(compliance(&data).args(arguments));
     assert!(status.success(), "{log}");
     let parts: Vec<&str> = token.strip_suffix('\n').unwrap().split('.').collect();

@@ -161,7 +161,7 @@ async fn cases_scope_shows_changes_of_one_case_or_url() {
             ["", "?resource=url", "?resource=affiliate&id=1", "?resource=infraction&id=1", "?resource=webhook&id=1"]
         {
             let refused = rest.get(&format!("/audit{other}")).await.with_status(403);
-            assert_eq!(refused["message"], "The operation needs a token with the scope audit.", "{other}");
+            assert_eq!(refused["detail"]["msg"], "The operation needs a token with the scope audit.", "{other}");
         }
     }
 }

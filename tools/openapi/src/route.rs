@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 
 use compliance_api::{
     error::{Reason, meaning},
-    wire::{Authorization, Operation},
+    wire::Operation,
 };
 use docs_pages::{Json, object};
 use http::StatusCode;
@@ -60,8 +60,8 @@ pub(crate) struct DocumentedRoute {
     tag: &'static str,
     comment: Comment,
     needs_token: bool,
-    /// The scope that the token needs, if any.
-    scope: Option<&'static str>,
+    /// The scopes of which the token needs one, if any.
+    scopes: &'static [&'static str],
     parameters: Vec<Json>,
     body: Option<Json>,
     file_parameters: Option<Vec<Json>>,
@@ -82,7 +82,7 @@ impl DocumentedRoute {
             tag: if needs_token { module } else { "service" },
             comment,
             needs_token,
-            scope: None,
+            scopes: &[],
             parameters: vec![object! { "$ref": "#/components/parameters/RequestId" }],
             body: None,
             file_parameters: None,
@@ -108,8 +108,8 @@ impl DocumentedRoute {
         match &*key {
             "Operation" => {
                 self.id.clone_from(value());
-                self.scope = scope_of(value());
-                self.reasons.extend(self.scope.map(|_| Reason::ScopeMissing));
+                self.scopes = scopes_of(value());
+                self.reasons.extend(self.scopes.first().map(|_| Reason::ScopeMissing));
             }
             "Path" if values.is_empty() => self.parameters.push(parameter::path_id(&text)),
             "Path" => {
@@ -214,17 +214,22 @@ impl DocumentedRoute {
             (status, object! { "$ref": format!("#/components/responses/{name}") })
         }));
         responses.sort_by_key(|(status, _)| *status);
-        let scope = self.scope.map(|scope| format!(" The token needs the scope `{scope}`."));
-        let security = match self.scope {
+        let scope = match self.scopes {
+            [] => String::new(),
+            scopes => format!(" The token needs the scope `{}`.", scopes.join("` or `")),
+        };
+        let security = match self.scopes {
             _ if !self.needs_token => Some(Json::of(&[(); 0])),
-            scope => scope.map(|scope| Json::of(&[object! { "bearer": [scope] }])),
+            [] => None,
+            // Each entry is an alternative.
+            scopes => Some(Json::of(&scopes.iter().map(|scope| object! { "bearer": [*scope] }).collect::<Vec<_>>())),
         };
         let responses = responses.into_iter().map(|(status, response)| (status.as_str().to_owned(), response));
         let json = object! {
             "operationId": self.id,
             "tags": [self.tag],
             "summary": self.comment.summary,
-            "description": self.comment.description + &scope.unwrap_or_default(),
+            "description": self.comment.description + &scope,
         };
         json.with_some("security", security)
             .with("parameters", self.parameters)
@@ -234,17 +239,13 @@ impl DocumentedRoute {
     }
 }
 
-/// Returns the scope that an operation needs, by the operation's name in the document.
-fn scope_of(id: &str) -> Option<&'static str> {
+/// Returns the scopes that permit an operation, by the operation's name in the document.
+fn scopes_of(id: &str) -> &'static [&'static str] {
     let is_named = |operation: &&Operation| {
         let name = operation.path.rsplit('/').next().unwrap_or_default();
         name.eq_ignore_ascii_case(id)
     };
-    match Operation::ALL.iter().find(is_named)?.authorization {
-        // Partners need the operation's scope, if the operation requires one.
-        Authorization::Scope(scopes) => scopes.last().copied(),
-        Authorization::Open | Authorization::Token => None,
-    }
+    Operation::ALL.iter().find(is_named).map_or(&[], |operation| operation.authorization.for_partners())
 }
 
 /// Returns the schema for a `Name`, a `[List]`, or `One | Other`.
