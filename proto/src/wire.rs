@@ -59,7 +59,7 @@ pub enum Authorization {
 
 impl Authorization {
     /// Returns the scopes for partners, any of which permits the operation. The `monitor` scope is for internal services.
-    pub const fn for_partners(&self) -> &'static [&'static str] {
+    pub fn for_partners(&self) -> &'static [&'static str] {
         match self {
             Self::Open | Self::Token => &[],
             Self::Scope([SCOPE_MONITOR, others @ ..]) if !others.is_empty() => others,

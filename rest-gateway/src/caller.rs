@@ -207,7 +207,7 @@ impl Caller {
     }
 
     fn missing_scope(&self) -> Option<&'static str> {
-        let scopes = self.record.route?.scopes;
+        let scopes = self.record.route?.scopes();
         let first = scopes.first()?;
         (!scopes.iter().any(|scope| self.token.has_scope(scope))).then_some(first)
     }

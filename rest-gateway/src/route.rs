@@ -6,7 +6,7 @@ use compliance_api::{
     description::{Field, Kind, Message},
     rules::Check as _,
     v1::ListChangesRequest,
-    wire::Operation,
+    wire::{Authorization, Operation},
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 use url::form_urlencoded::{self, byte_serialize};
@@ -38,8 +38,8 @@ pub struct Route {
     pub query: &'static [&'static Message],
     /// Whether the operation supports `If-Match`.
     pub(crate) supports_if_match: bool,
-    /// The scopes of which the token needs one. Empty if the operation needs no scope.
-    pub(crate) scopes: &'static [&'static str],
+    /// Who can call the core operation.
+    authorization: Authorization,
     /// The request whose list can come from a file. Its other fields are options in the query.
     pub(crate) file: Option<&'static Message>,
 }
@@ -51,7 +51,7 @@ impl Route {
         handler: &'static str,
         query: &'static [&'static Message],
     ) -> Self {
-        Self { method, path, handler, query, supports_if_match: false, scopes: &[], file: None }
+        Self { method, path, handler, query, supports_if_match: false, authorization: Authorization::Token, file: None }
     }
 
     pub(crate) const fn if_match(self) -> Self {
@@ -60,7 +60,12 @@ impl Route {
 
     /// Requires one of this core operation's scopes for partners.
     pub(crate) const fn scope(self, operation: &Operation) -> Self {
-        Self { scopes: operation.authorization.for_partners(), ..self }
+        Self { authorization: operation.authorization, ..self }
+    }
+
+    /// Returns the scopes of which the token needs one. Empty if the operation needs no scope.
+    pub(crate) fn scopes(&self) -> &'static [&'static str] {
+        self.authorization.for_partners()
     }
 
     /// Also accepts a file whose rows become the list of this core operation.
