@@ -303,7 +303,10 @@ fn full_exports_are_read_exactly() {
 fn rows_split_by_line_breaks_are_rejected() {
     let clears = || Options { empty: Empty::Clears, required: &["client_affiliate_id"], ..options() };
     let header = "client_affiliate_id,affiliate_name,notes,city,zip";
-    let refused = |line: u64, width: u64| format!("{line} !  : The row has {width} columns, but the heading row has 5");
+    let refused = |line: u64, width: u64| {
+        let columns = if width == 1 { "column" } else { "columns" };
+        format!("{line} !  : The row has {width} {columns}, but the heading row has 5")
+    };
     let text = format!("{header}\nA-1,Ann,one\ntwo,Ulm,8000\nA-2,Ben,,,\n");
     let (first, second) = (refused(2, 3), refused(3, 3));
     reads(text.as_str(), options(), &[&first, &second, "4 client_affiliate_id=A-2 affiliate_name=Ben"]);
