@@ -7,7 +7,7 @@ import { chosenColumns, columnChooser } from "./columns.js";
 import { myCases } from "./command-palette.js";
 import { countries } from "./countries.js";
 import { label, parameters, recordFields } from "./description.js";
-import { announce, append, count, counted, element, present, table } from "./elements.js";
+import { announce, append, count, element, present, table } from "./elements.js";
 import { exporter } from "./export.js";
 import { showViolations } from "./fields.js";
 import { cell, LISTS } from "./list-columns.js";
