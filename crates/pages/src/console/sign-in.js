@@ -114,7 +114,7 @@ export async function signInAgain(reason, mayRenew = false) {
     element("p", { class: "actions" }, element("button", { type: "button", on: { click: refuse } }, session.isLocked() ? "Leave without saving" : "Not now")));
     document.body.append(dialog);
     dialog.showModal();
-    fill().then(() => content.querySelector("input, button")?.focus(), reject);
+    fill().then(() => /** @type {HTMLElement | null} */ (content.querySelector("input, button"))?.focus(), reject);
   });
 }
 
