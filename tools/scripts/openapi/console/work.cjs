@@ -106,9 +106,11 @@ async function opening(page) {
     await page.goto(`${base}/console#/${path}`);
     await onRecord(page, title);
     // The URL can already have a case. Then the page asks.
-    page.once("dialog", (dialog) => dialog.accept());
+    const accept = (dialog) => dialog.accept();
+    page.on("dialog", accept);
     await page.getByRole("button", { name: "Open a case" }).dblclick();
     await onRecord(page, /^Case \d+$/);
+    page.off("dialog", accept);
     await message(page, "The case was opened.");
     return read("cases", page.url().match(/cases\/(\d+)$/)[1]);
   };
