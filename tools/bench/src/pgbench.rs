@@ -53,8 +53,7 @@ pub(crate) async fn measure(
     let after = cpu_seconds(&[database.pid()?]);
     let text = String::from_utf8_lossy(&output.stdout);
     ensure!(output.status.success(), "pgbench failed: {}", String::from_utf8_lossy(&output.stderr));
-    let (requests, rate, latency) =
-        parse(&text).with_context(|| format!("cannot parse the pgbench output: {text}"))?;
+    let (requests, rate, latency) = parse(&text).with_context(|| format!("cannot parse the pgbench output: {text}"))?;
     Ok(Sample {
         rate,
         // pgbench reports only the mean.
