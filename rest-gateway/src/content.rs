@@ -9,6 +9,9 @@ pub const FILES: [&str; 2] = ["text/csv", "application/vnd.openxmlformats-office
 /// Query parameters that control how a file is read.
 pub const FILE_OPTIONS: [&str; 5] = ["dates", "encoding", "sheet", "columns", "escape"];
 
+/// Options of other operations and programs, without separators. Ignoring one could save a file by mistake, or leave affiliates unchanged.
+pub(crate) const FOREIGN_OPTIONS: [&str; 5] = ["absentstatus", "maxabsent", "reportabsent", "validateonly", "dryrun"];
+
 /// Returns whether the body is a table file. Any other body is JSON.
 pub(crate) fn is_file(headers: &HeaderMap) -> bool {
     FILES.iter().any(|file| file.eq_ignore_ascii_case(media_type(headers)))

@@ -29,7 +29,6 @@ use tokio::time::timeout;
 use super::{
     batch::{Input, list_of, refuse_many_items},
     collect::{self, wait_to_reserve},
-    file::refuse_options_of_files,
     request::Query,
 };
 use crate::{
@@ -92,7 +91,7 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
             bytes = bytes.slice(BYTE_ORDER_MARK.len()..);
         }
         if file.is_none() && caller.takes_files() {
-            caller.accept(refuse_options_of_files(&Query::of(&parts))).await?;
+            caller.accept(Query::of(&parts).refuse_options_of_files()).await?;
         }
         let is_named_json = is_json(&parts.headers);
         Ok(Self { caller, bytes, memory, file, is_named_json })

@@ -24,11 +24,10 @@ use strsim::normalized_damerau_levenshtein;
 use super::{
     body::{FileHead, RequestBody},
     collect::{reserve, wait_to_reserve},
-    request::Query,
 };
 use crate::{
     caller::Caller,
-    content::FILE_OPTIONS,
+    content::{FILE_OPTIONS, FOREIGN_OPTIONS},
     envelope::{OfFile, Rejection, respond_invalid},
     route::is_parameter,
 };
@@ -37,8 +36,6 @@ use crate::{
 const MEMORY_STEP: usize = 1 << 20;
 /// Memory for a row's result, in bytes.
 const RESULT: usize = 256;
-/// Options of other operations and programs, without separators. Ignoring one could save a file by mistake, or leave affiliates unchanged.
-const FOREIGN_OPTIONS: [&str; 5] = ["absentstatus", "maxabsent", "reportabsent", "validateonly", "dryrun"];
 /// Minimum similarity between a misspelled option and its correct name, from 0 to 1.
 const SIMILAR: f64 = 0.7;
 
@@ -110,20 +107,6 @@ impl FileHead {
         }
         if violations.is_empty() { Ok((request, options)) } else { Err(Error::invalid(violations)) }
     }
-}
-
-/// Rejects file options in the query of a JSON request. The service would save what the caller only wants to check.
-pub(super) fn refuse_options_of_files(query: &Query) -> Result<(), Error> {
-    let mut violations = Violations::new();
-    for (name, value) in query.parameters() {
-        let plain = name.to_ascii_lowercase().replace(['_', '-'], "");
-        if !value.is_empty() && FOREIGN_OPTIONS.contains(&&*plain) {
-            violations.report(name, |label| {
-                format!("The {label} parameter applies only to files. A JSON request contains options such as validate_only in its body.")
-            });
-        }
-    }
-    if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
 }
 
 /// Returns a heading and its field. A heading can contain an equals sign.

@@ -21,6 +21,7 @@ use super::{
     object::{Object, Value, in_json},
 };
 use crate::{
+    content::FOREIGN_OPTIONS,
     head::{IfMatch, PathId},
     observe::RequestRecord,
     route::{LAST_EVENT_PARAMETER, Location, Route, is_parameter},
@@ -100,6 +101,22 @@ pub(crate) struct Query {
 impl Query {
     pub(super) fn parameters(&self) -> form_urlencoded::Parse<'_> {
         form_urlencoded::parse(self.text.as_bytes())
+    }
+
+    /// Rejects file options in the query of a JSON request. The service would save what the caller only wants to check.
+    pub(super) fn refuse_options_of_files(&self) -> Result<(), Error> {
+        let mut violations = Violations::new();
+        for (name, value) in self.parameters() {
+            let plain = name.to_ascii_lowercase().replace(['_', '-'], "");
+            if !value.is_empty() && FOREIGN_OPTIONS.contains(&&*plain) {
+                violations.report(name, |label| {
+                    format!(
+                        "The {label} parameter applies only to files. A JSON request contains options such as validate_only in its body."
+                    )
+                });
+            }
+        }
+        if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
     }
 
     /// Returns the names of parameters that are not UTF-8.
