@@ -438,6 +438,14 @@ async fn writes_end_at_their_deadline() {
     request.set_timeout(Duration::from_millis(300));
     let created = timeout(SOON, clients.affiliates.create_affiliate(request)).await.expect("the call is still waiting");
     assert_eq!(created.unwrap_err().code(), Code::DeadlineExceeded);
+    // PostgreSQL ends the abandoned statement within a second.
+    let waits = "select exists(select from pg_locks where not granted and relation = 'affiliates'::regclass)";
+    let ended = async {
+        while sqlx::query_scalar::<_, bool>(waits).fetch_one(&mut *transaction).await.unwrap() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(SOON, ended).await.expect("the abandoned statement is still waiting");
     transaction.rollback().await.unwrap();
     // The core did not write the name later.
     create(clients.clone(), "N".to_owned()).await.unwrap();
