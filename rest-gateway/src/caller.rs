@@ -212,11 +212,6 @@ impl Caller {
         (!scopes.iter().any(|scope| self.token.has_scope(scope))).then_some(first)
     }
 
-    /// Returns whether the route also accepts files.
-    pub(crate) fn takes_files(&self) -> bool {
-        self.record.route.is_some_and(|route| route.file.is_some())
-    }
-
     /// Returns the value read from the request. If reading failed, first asks the core whether it accepts the call.
     ///
     /// The core counts the request. An exceeded rate limit and a missing scope take precedence over violations.

@@ -10,7 +10,12 @@ pub const FILES: [&str; 2] = ["text/csv", "application/vnd.openxmlformats-office
 pub const FILE_OPTIONS: [&str; 5] = ["dates", "encoding", "sheet", "columns", "escape"];
 
 /// Options of other operations and programs, without separators. Ignoring one could save a file by mistake, or leave affiliates unchanged.
-pub(crate) const FOREIGN_OPTIONS: [&str; 5] = ["absentstatus", "maxabsent", "reportabsent", "validateonly", "dryrun"];
+const FOREIGN_OPTIONS: [&str; 5] = ["absentstatus", "maxabsent", "reportabsent", "validateonly", "dryrun"];
+
+/// Returns whether a query parameter is an option that other operations, bodies or programs have.
+pub(crate) fn is_foreign_option(name: &str) -> bool {
+    FOREIGN_OPTIONS.contains(&&*name.to_ascii_lowercase().replace(['_', '-'], ""))
+}
 
 /// Returns whether the body is a table file. Any other body is JSON.
 pub(crate) fn is_file(headers: &HeaderMap) -> bool {

@@ -40,6 +40,8 @@ pub struct Route {
     pub(crate) supports_if_match: bool,
     /// Who can call the core operation.
     authorization: Authorization,
+    /// Whether the body can ask for a dry run.
+    pub(crate) has_dry_run: bool,
     /// The request whose list can come from a file. Its other fields are options in the query.
     pub(crate) file: Option<&'static Message>,
 }
@@ -51,7 +53,16 @@ impl Route {
         handler: &'static str,
         query: &'static [&'static Message],
     ) -> Self {
-        Self { method, path, handler, query, supports_if_match: false, authorization: Authorization::Token, file: None }
+        Self {
+            method,
+            path,
+            handler,
+            query,
+            supports_if_match: false,
+            authorization: Authorization::Token,
+            has_dry_run: false,
+            file: None,
+        }
     }
 
     pub(crate) const fn if_match(self) -> Self {
@@ -70,7 +81,11 @@ impl Route {
 
     /// Also accepts a file whose rows become the list of this core operation.
     pub(crate) const fn file(self, operation: &Operation) -> Self {
-        Self { file: Some(operation.request), ..self }
+        Self { file: Some(operation.request), ..self }.dry_run()
+    }
+
+    pub(crate) const fn dry_run(self) -> Self {
+        Self { has_dry_run: true, ..self }
     }
 
     /// Returns whether a parameter has an effect on a request with these headers.

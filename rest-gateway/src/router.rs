@@ -126,7 +126,7 @@ routes! {
     get "/api/affiliates:search" => affiliates::search, [SearchAffiliatesRequest];
     post "/api/affiliates:sync" => affiliates::sync, file(BATCH_SYNC_AFFILIATES);
     get "/api/affiliates/{id}" => affiliates::get, [GetAffiliateRequest];
-    put "/api/affiliates/{id}" => affiliates::update, if_match();
+    put "/api/affiliates/{id}" => affiliates::update, if_match(), dry_run();
     delete "/api/affiliates/{id}" => affiliates::erase, if_match(), scope(ERASE_AFFILIATE);
     get "/api/urls" => urls::list, [ListComplianceUrlsRequest, ListAllComplianceUrlsRequest];
     post "/api/urls" => urls::add, file(ADD_COMPLIANCE_URLS);

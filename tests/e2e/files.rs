@@ -349,10 +349,14 @@ async fn file_options_are_query_parameters() {
     assert_eq!((names(&affiliates), &affiliates["data"][0]["start_date"]), (vec!["J\u{fc}rgen"], &json!("2026-05-01")));
     // In JSON, options that control reading have no effect. An option that would prevent a save is rejected.
     let json = r#"{"urls":[{"url":"https://a.example/"}]}"#;
-    for (path, option) in
-        [("/urls", "validate_only"), ("/affiliates", "validateOnly"), ("/urls", "dry-run"), (path, "absent_status")]
-    {
-        let request = rest.request("POST", &format!("{path}?{option}=true")).body(json);
+    for (method, path, option) in [
+        ("POST", "/urls", "validate_only"),
+        ("POST", "/affiliates", "validateOnly"),
+        ("POST", "/urls", "dry-run"),
+        ("POST", "/affiliates:sync", "absent_status"),
+        ("PUT", "/affiliates/1", "validate_only"),
+    ] {
+        let request = rest.request(method, &format!("{path}?{option}=true")).body(json);
         let refused = RestResponse::of(request).await;
         assert_eq!((refused.status, refused.paths()), (422, vec![option.to_owned()]), "{}", refused.text);
     }

@@ -90,8 +90,8 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
         if file.is_none() && bytes.starts_with(BYTE_ORDER_MARK) {
             bytes = bytes.slice(BYTE_ORDER_MARK.len()..);
         }
-        if file.is_none() && caller.takes_files() {
-            caller.accept(Query::of(&parts).refuse_options_of_files()).await?;
+        if file.is_none() && caller.record.route.is_some_and(|route| route.has_dry_run) {
+            caller.accept(Query::of(&parts).refuse_options()).await?;
         }
         let is_named_json = is_json(&parts.headers);
         Ok(Self { caller, bytes, memory, file, is_named_json })
@@ -133,9 +133,9 @@ impl RequestBody {
 
     /// Returns the error for a body, or advice if the body looks like a file with the wrong content type.
     fn with_advice(&self, error: Error) -> Error {
+        let takes_files = self.caller.record.route.is_some_and(|route| route.file.is_some());
         let first = self.bytes.trim_ascii_start().first();
-        let is_file =
-            self.caller.takes_files() && !self.is_named_json && first.is_some_and(|first| !b"{[".contains(first));
+        let is_file = takes_files && !self.is_named_json && first.is_some_and(|first| !b"{[".contains(first));
         if is_file && serde_json::from_slice::<IgnoredAny>(&self.bytes).is_err() { not_a_file() } else { error }
     }
 

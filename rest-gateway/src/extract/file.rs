@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    content::{FILE_OPTIONS, FOREIGN_OPTIONS},
+    content::{FILE_OPTIONS, is_foreign_option},
     envelope::{OfFile, Rejection, respond_invalid},
     route::is_parameter,
 };
@@ -56,7 +56,7 @@ impl FileHead {
                 if let Some(meant) = nearest.filter(|option| similarity(option) >= SIMILAR) {
                     let message = format!("The option {name} does not exist. Use {meant}.");
                     violations.report(name, |_| message);
-                } else if FOREIGN_OPTIONS.contains(&&*lower.replace(['_', '-'], "")) {
+                } else if is_foreign_option(&name) {
                     let options = known.join(", ");
                     let message =
                         format!("The option {name} does not exist for this operation. Its options are: {options}.");

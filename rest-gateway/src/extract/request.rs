@@ -21,7 +21,7 @@ use super::{
     object::{Object, Value, in_json},
 };
 use crate::{
-    content::FOREIGN_OPTIONS,
+    content::is_foreign_option,
     head::{IfMatch, PathId},
     observe::RequestRecord,
     route::{LAST_EVENT_PARAMETER, Location, Route, is_parameter},
@@ -103,18 +103,13 @@ impl Query {
         form_urlencoded::parse(self.text.as_bytes())
     }
 
-    /// Rejects file options in the query of a JSON request. The service would save what the caller only wants to check.
-    pub(super) fn refuse_options_of_files(&self) -> Result<(), Error> {
+    /// Rejects options in the query of a JSON request. The service would save what the caller only wants to check.
+    pub(super) fn refuse_options(&self) -> Result<(), Error> {
         let mut violations = Violations::new();
-        for (name, value) in self.parameters() {
-            let plain = name.to_ascii_lowercase().replace(['_', '-'], "");
-            if !value.is_empty() && FOREIGN_OPTIONS.contains(&&*plain) {
-                violations.report(name, |label| {
-                    format!(
-                        "The {label} parameter applies only to files. A JSON request contains options such as validate_only in its body."
-                    )
-                });
-            }
+        for (name, _) in self.parameters().filter(|(name, value)| !value.is_empty() && is_foreign_option(name)) {
+            violations.report(name, |label| {
+                format!("The {label} parameter has no effect on a JSON request. Send options such as validate_only in the body.")
+            });
         }
         if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
     }
