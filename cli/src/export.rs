@@ -165,7 +165,7 @@ fn written(affiliate: &Affiliate) -> Map<String, Value> {
     object
 }
 
-/// Opens the output file, or standard output if there is no path.
+/// Opens the output file, or standard output if no path is given.
 async fn open(path: Option<&Path>, form: Form) -> anyhow::Result<Output> {
     let failure = "cannot write the records".to_owned();
     let Some(path) = path else { return Ok(Output::to_stdout(form, failure)?) };

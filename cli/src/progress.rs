@@ -8,7 +8,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Interval between progress lines if there is no terminal.
+/// Interval between progress lines outside a terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
 /// Progress of a command, one phase at a time. Clones share the progress.
@@ -17,7 +17,7 @@ pub(crate) struct Progress(Arc<Mutex<Option<Phase>>>);
 
 #[derive(Debug)]
 struct Phase {
-    /// Progress bar, hidden if there is no terminal.
+    /// Progress bar, hidden outside a terminal.
     bar: ProgressBar,
     records: u64,
     printed: Instant,

@@ -214,7 +214,7 @@ impl Limiters {
 }
 
 impl Limiter {
-    /// Creates a limiter, or returns `None` if there is no limit.
+    /// Creates a limiter, or returns `None` if the limit is off.
     fn new(limit: RateLimit) -> Option<Self> {
         Self::with_clock(limit, DefaultClock::default())
     }

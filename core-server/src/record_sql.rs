@@ -63,7 +63,7 @@ pub(crate) fn read_infractions(
     Ok(types.zip(list("infraction_names", "own_infraction_names", InfractionName)?))
 }
 
-/// Returns the comma-separated revisions that a request's etag accepts, or `None` if there is no etag.
+/// Returns the comma-separated revisions that a request's etag accepts, or `None` if the etag is absent.
 ///
 /// Text other than a revision matches no record.
 pub(crate) fn revisions(etag: &str) -> Option<Vec<i64>> {

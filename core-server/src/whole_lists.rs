@@ -76,7 +76,7 @@ impl<T: RecordPage> Producer<T> {
         }
     }
 
-    /// Reads the records that follow the last one. If there is no memory for the first record, waits for memory once.
+    /// Reads the records that follow the last one. If memory for the first record is unavailable, waits for memory once.
     async fn page(&self) -> Result<Fetched, Error> {
         let mut memory = self.backend.quotas.memory.reservation(Some(self.company_id));
         let rows = self.read(&memory).await?;

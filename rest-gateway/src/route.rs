@@ -74,7 +74,7 @@ impl Route {
         Self { authorization: operation.authorization, ..self }
     }
 
-    /// Returns the scopes of which the token needs one. Empty if the operation needs no scope.
+    /// Returns the scopes that permit the operation. Empty if every token does.
     pub(crate) fn scopes(&self) -> &'static [&'static str] {
         self.authorization.for_partners()
     }
@@ -107,7 +107,7 @@ pub(crate) fn is_parameter(field: &Field) -> bool {
         && !matches!(field.kind, Kind::Message(_))
 }
 
-/// Returns the header that lists unknown query parameters. If there is no route, all parameters are unknown.
+/// Returns the header that lists unknown query parameters. On an unknown route, all parameters are unknown.
 pub(crate) fn ignored_parameters(
     route: Option<&Route>,
     path: &str,

@@ -127,7 +127,7 @@ async fn companies(company: Option<i64>, connection: &mut PgConnection) -> Resul
     }
 }
 
-/// Reads checkpoints from a file, one per line. Returns all checkpoints, or those of one company. Fails if there are no checkpoints, because an empty
+/// Reads checkpoints from a file, one per line. Returns all checkpoints, or those of one company. Fails if the file contains no checkpoints, because an empty
 /// file proves nothing.
 fn read(path: &Path, company: Option<i64>) -> anyhow::Result<Vec<Checkpoint>> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;

@@ -124,14 +124,14 @@ pub(crate) struct KeyArgs {
 }
 
 impl KeyArgs {
-    /// Loads the given keys. Fails if there are no keys, a secret is too short, or a key set cannot be loaded.
+    /// Loads the given keys. Fails if no keys are given, a secret is too short, or a key set cannot be loaded.
     pub(crate) async fn verifier(&self) -> anyhow::Result<Arc<Verifier>> {
         let missing = || InvalidSetting::missing("--jwt-secret, --jwks-file or --jwks-url", KeyError::None);
         let (_, verifier) = self.given().await?.ok_or_else(missing)?;
         Ok(verifier)
     }
 
-    /// Loads the given keys, or returns `None` if there are no keys. Also returns the secret, if given. Otherwise fails like [`Self::verifier`].
+    /// Loads the given keys, or returns `None` if none are given. Also returns the secret, if given. Otherwise fails like [`Self::verifier`].
     pub(crate) async fn given(&self) -> anyhow::Result<Option<(Option<Secret>, Arc<Verifier>)>> {
         let secret = self.signing.secret()?;
         let (second, file) = (self.jwt_second_secret.as_ref(), self.jwt_second_secret_file.as_ref());

@@ -175,7 +175,7 @@ impl GrpcTlsArgs {
 }
 
 impl CoreTlsArgs {
-    /// Loads the given files, or returns `None` if there are no files.
+    /// Loads the given files, or returns `None` if none are given.
     pub(crate) fn load(&self) -> Result<Option<ClientTls>, InvalidSetting> {
         let identity = [("core-tls-cert", self.core_tls_cert.as_ref()), ("core-tls-key", self.core_tls_key.as_ref())];
         load(identity, Some(("core-ca", self.core_ca.as_ref())), |files| {
@@ -184,7 +184,7 @@ impl CoreTlsArgs {
         })
     }
 
-    /// Loads the given files, or the system's authorities if there are no files.
+    /// Loads the given files, or the system's authorities by default.
     pub(crate) fn load_or_system(&self) -> anyhow::Result<ClientTls> {
         self.load()?.map_or_else(|| Ok(ClientTls::load(None, None)?), Ok)
     }

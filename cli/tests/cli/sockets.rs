@@ -29,7 +29,7 @@ fn limited(command: &Command, descriptors: &str) -> Command {
     limited
 }
 
-/// Returns the response to a request without a body, or an empty string if there is no response.
+/// Returns the response to a request without a body, or an empty string if none arrives.
 fn response(address: SocketAddr, path: &str) -> String {
     let mut response = Vec::new();
     let mut send = || -> std::io::Result<()> {

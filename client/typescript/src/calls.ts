@@ -81,7 +81,7 @@ export class Calls {
     }
   }
 
-  /** Returns one result per item. Sends no request if there are no items. */
+  /** Returns one result per item. Sends no request for an empty list. */
   protected async batch(method: string, path: string, body: unknown, count: number): Promise<Result[]> {
     const items = count === 0 ? [] : ((await this.write(method, path, body)).json as Item[]);
     return items.map(({ code, detail }) => {

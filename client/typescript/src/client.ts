@@ -45,7 +45,7 @@ export type AuditFilters = Omit<NonNullable<paths["/api/audit"]["get"]["paramete
  * operations are safe to retry: if the response to a create was lost, the next attempt reports a duplicate.
  *
  * Throws `Invalid` for violations (422), `Changed` if the record has a different etag (412), `Refused` for every other service error,
- * and `Unavailable` if there is no response. Throws `TypeError` for an invalid address or token.
+ * and `Unavailable` if no response arrives. Throws `TypeError` for an invalid address or token.
  */
 export class Client extends CaseWork {
   /** Manages webhooks, which receive the company's changes. */

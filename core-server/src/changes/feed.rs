@@ -122,7 +122,7 @@ pub(super) async fn entries<'q, T>(
     Ok((response.map_err(from_database)?, fetched.memory))
 }
 
-/// Decodes the changes in rows. If there are no changes, the only row contains no entry.
+/// Decodes the changes in rows. Without changes, the only row contains no entry.
 pub(super) fn changes(rows: &[PgRow]) -> Result<Vec<Change>, sqlx::Error> {
     rows.iter().take_while(|row| row.try_get_raw("id").is_ok_and(|id| !id.is_null())).map(change).collect()
 }

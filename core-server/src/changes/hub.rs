@@ -201,7 +201,7 @@ impl Hub {
         read
     }
 
-    /// Reads a watch's first page. If there is no position, the page contains the last position and no changes.
+    /// Reads a watch's first page. Without a position, the page contains the last position and no changes.
     pub(super) async fn first(
         &self,
         company: &WatchedCompany,

@@ -70,7 +70,7 @@ pub(crate) struct Changed {
 impl Changed {
     /// Returns the records of a table that were created or updated after a position.
     ///
-    /// Returns `None` if there is no position, or if reading all records is faster because many changes follow.
+    /// Returns `None` if the position is absent, or if reading all records is faster because many changes follow.
     pub(crate) async fn after(
         backend: &Backend,
         company_id: i64,

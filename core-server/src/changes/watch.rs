@@ -160,7 +160,7 @@ impl Watcher {
         self.send_changes(&[], self.seen.clone()).await
     }
 
-    /// Sends changes, and the position that the reader has then reached. If there are no changes, sends the position only
+    /// Sends changes, and the position that the reader has then reached. Without changes, sends the position only
     /// when a heartbeat is due.
     async fn send_changes(&mut self, changes: &[&Change], seen: ListChangesResponse) -> bool {
         let is_due = self.sent.is_none_or(|sent| sent.elapsed() >= WATCH_HEARTBEAT);

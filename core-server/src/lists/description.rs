@@ -238,13 +238,13 @@ impl PageQuery {
     }
 }
 
-/// Returns a validated day as days since 1970-01-01, or `None` if there is no day.
+/// Returns a validated day as days since 1970-01-01, or `None` if the day is absent.
 pub(crate) fn day(text: Option<&str>) -> Option<i32> {
     let date = Date::parse(text.filter(|text| !text.is_empty())?, &Iso8601::DATE).ok()?;
     Some(date.to_julian_day() - Date::from_ordinal_date(1970, 1).ok()?.to_julian_day())
 }
 
-/// Returns a validated range's first and last days, or `None` if there is no range.
+/// Returns a validated range's first and last days, or `None` if the range is absent.
 pub(crate) fn days(after: Option<&str>, before: Option<&str>) -> Option<(i32, i32)> {
     match (day(after), day(before)) {
         (None, None) => None,

@@ -70,7 +70,7 @@ pub(super) static INPUT: LazyLock<Composite<CaseUpdate>> = LazyLock::new(|| {
 impl CaseUpdate {
     /// Converts a validated case. The field paths in violations begin with `prefix`.
     ///
-    /// The update writes the fields in `mask`, or all given fields if there is no mask.
+    /// The update writes the fields in `mask`, or all given fields if the mask is absent.
     pub(super) fn new(
         names: &CompanyNames,
         violations: &mut Violations,

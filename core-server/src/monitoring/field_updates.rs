@@ -47,7 +47,7 @@ impl<R: Record> FieldUpdates<R> {
         changes
     }
 
-    /// Converts the fields in `mask`, or all given fields if there is no mask. The `required` fields cannot be cleared.
+    /// Converts the fields in `mask`, or all given fields if the mask is absent. The `required` fields cannot be cleared.
     pub(super) fn masked(
         names: &CompanyNames,
         violations: &mut Violations,

@@ -94,7 +94,7 @@ pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest
     }
 }
 
-/// Returns whether the review replaces the infractions: the mask names them, or there is no mask and the review contains some.
+/// Returns whether the review replaces the infractions: the mask names them, or the mask is absent and the review contains some.
 fn writes_infractions(review: &UrlReview, mask: Option<&FieldMask>) -> bool {
     mask.map_or(!review.infractions.is_empty(), |mask| mask.paths.iter().any(|path| path == INFRACTIONS))
 }

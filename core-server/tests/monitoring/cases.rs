@@ -280,7 +280,7 @@ async fn updates_change_only_masked_fields() {
     assert_eq!(read, expected);
     assert!(now() - read.last_updated_date.unwrap().seconds < 60);
 
-    // If there is no mask, the update changes the given fields.
+    // If the mask is absent, the update changes the given fields.
     let case = CaseInput { case_worker: some("Carl"), ..CaseInput::default() };
     let request = UpdateCaseRequest { id, case: Some(case), update_mask: None, etag: String::new() };
     assert!(company.monitoring.update_case(request).await.unwrap().into_inner().changed);

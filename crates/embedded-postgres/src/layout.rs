@@ -219,7 +219,7 @@ fn pid_of(server_file: &str) -> Option<i32> {
     server_file.lines().next()?.trim().parse().ok().filter(|pid| *pid > 0)
 }
 
-/// Returns a process's command line, with a NUL after each argument. Empty if the process has ended, `None` if there is no `/proc`.
+/// Returns a process's command line, with a NUL after each argument. Empty if the process has ended, `None` if `/proc` is missing.
 fn command_line(pid: i32) -> Option<Vec<u8>> {
     let line = fs::read(format!("/proc/{pid}/cmdline"));
     Path::new("/proc/self/cmdline").exists().then(|| line.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Records port metrics. Records nothing if there is no metrics recorder.
+//! Records port metrics. Records nothing without a metrics recorder.
 
 use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 use tls::Failure;

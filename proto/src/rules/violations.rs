@@ -102,7 +102,7 @@ impl Violations {
         self.total
     }
 
-    /// Returns `<first message> (and N more errors)`, or an empty string if there are no violations.
+    /// Returns `<first message> (and N more errors)`, or an empty string for none.
     pub fn summary(&self) -> String {
         let first = self.reported.first().map_or("", |first| &first.message);
         match self.total {

@@ -182,7 +182,7 @@ impl Verifier {
 
     /// Explains, for logs, why the token in an `Authorization` header is rejected.
     ///
-    /// Returns `None` if there is no token, the token is valid, or the limit for this second is reached.
+    /// Returns `None` if the token is absent, the token is valid, or the limit for this second is reached.
     pub fn explain_some(&self, header: Option<&[u8]>, now: i64) -> Option<String> {
         let token = presented(header).ok()?;
         let mut explained = self.explained.lock().unwrap_or_else(PoisonError::into_inner);

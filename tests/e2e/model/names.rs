@@ -56,7 +56,7 @@ pub(super) const INFRACTION_NAME: &[&str] = &[
 pub(super) const COUNTRY: &[(i16, &str)] =
     &[(276, "Germany"), (484, "Mexico"), (250, "France"), (392, "Japan"), (76, "Brazil"), (36, "Australia")];
 
-/// Returns a name as JSON, or `null` if there is no ID.
+/// Returns a name as JSON, or `null` if the ID is absent.
 pub(super) fn json(names: &[&str], id: Option<usize>) -> String {
     id.map_or("null".to_owned(), |id| serde_json::to_string(names[id - 1]).unwrap())
 }

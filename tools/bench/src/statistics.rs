@@ -10,7 +10,7 @@ pub(crate) struct Summary {
     pub(crate) max: f64,
 }
 
-/// Returns the median, or NaN if there are no values.
+/// Returns the median, or NaN for an empty list.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -23,7 +23,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 }
 
 impl Summary {
-    /// Returns the summary of rounds, or `None` if there are no rounds.
+    /// Returns the summary of rounds, or `None` for an empty list.
     pub(crate) fn of(values: &[f64]) -> Option<Self> {
         let min = values.iter().copied().min_by(f64::total_cmp)?;
         let max = values.iter().copied().max_by(f64::total_cmp)?;

@@ -60,7 +60,7 @@ pub(crate) struct DocumentedRoute {
     tag: &'static str,
     comment: Comment,
     needs_token: bool,
-    /// The scopes of which the token needs one, if any.
+    /// The scopes that permit the operation; the token needs one of them.
     scopes: &'static [&'static str],
     parameters: Vec<Json>,
     body: Option<Json>,

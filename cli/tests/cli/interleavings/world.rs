@@ -105,7 +105,7 @@ impl World {
         }
     }
 
-    /// Returns the Unix time at which a core logged the end of a request, or `None` if there is no log line.
+    /// Returns the Unix time at which a core logged the end of a request, or `None` if the log lacks that line.
     pub(super) fn ended_in_core(&self, id: &str) -> Option<f64> {
         let end = self.left.ends.lock().unwrap().get(id).copied().unwrap_or_default();
         end.in_core.map(|at| at.duration_since(UNIX_EPOCH).unwrap().as_secs_f64())

@@ -56,7 +56,7 @@ class Calls:
             number, last = number + 1, page["meta"]["last_page"]
 
     def _batch(self, method: str, path: str, body: Mapping[str, Any]) -> list[Result]:
-        """Returns one result per item. Sends no request if there are no items."""
+        """Returns one result per item. Sends no request for an empty list."""
         if not any(body.values()):
             return []
         items, _ = self._write(method, path, body)

@@ -36,7 +36,7 @@ class Client(CaseWork):
     `read_timeout` is the maximum pause within a response. Use a client in only one thread at a time.
 
     Raises `Invalid` for violations (422), `Changed` if the record has a different etag (412), `Refused` for every other service error,
-    and `Unavailable` if there is no response. Raises `ValueError` for an invalid address or token.
+    and `Unavailable` if no response arrives. Raises `ValueError` for an invalid address or token.
     """
 
     def __init__(

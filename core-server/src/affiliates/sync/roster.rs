@@ -106,7 +106,7 @@ impl Roster {
 
     /// Returns the status that absent affiliates get.
     ///
-    /// Returns `None` if there are no items, or if an item lacks a valid identifier and could be an absent affiliate.
+    /// Returns `None` for an empty list, or if an item lacks a valid identifier and could be an absent affiliate.
     fn absent_status(&self) -> Option<&str> {
         let is_known = self.is_identified && !self.identifiers.is_empty();
         Some(self.options.absent_status()).filter(|status| is_known && !status.is_empty())

@@ -22,7 +22,7 @@ export function isBadge(name) {
   return FIELDS.has(name);
 }
 
-/** Returns a badge, which is gray for custom names, or a dash if there is no value. */
+/** Returns a badge, which is gray for custom names, or a dash for an empty value. */
 export function badge(text) {
   if (text === null || text === undefined || text === "") return value(null);
   return element("span", { class: `badge ${TONE.get(text) ?? "plain"}` }, element("bdi", {}, capital(text)));

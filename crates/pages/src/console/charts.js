@@ -23,7 +23,7 @@ function numbers(names, order = []) {
   return order.length > 0 ? entries : entries.sort(([, one], [, other]) => other - one);
 }
 
-/** Returns a timestamp's age range, or null if there is no timestamp. */
+/** Returns a timestamp's age range, or null if the timestamp is unknown. */
 function age(timestamp, now) {
   if (timestamp === null) return null;
   const days = (now - instant(timestamp)) / DAY;

@@ -3,7 +3,7 @@
 import { element } from "./elements.js";
 import { claims, signOut } from "./session.js";
 
-/** Returns the address of a person's open cases, or null if there is no person. The default is the signed-in user. */
+/** Returns the address of a person's open cases, or null if the person is unknown. The default is the signed-in user. */
 export function myCases(person = claims().subject) {
   return person ? `#/cases?${new URLSearchParams({ case_worker: person, open: "yes" })}` : null;
 }

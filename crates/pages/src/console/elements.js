@@ -61,7 +61,7 @@ export function svg(name, properties = {}, ...children) {
   return fill(document.createElementNS(SVG, name), properties, children);
 }
 
-/** Returns a record's text with its own text direction, or a dash if there is no value. */
+/** Returns a record's text with its own text direction, or a dash for an empty value. */
 export function value(text) {
   if (text === null || text === undefined || text === "") {
     return element("span", { class: "none" }, element("span", { "aria-hidden": "true" }, "–"),

@@ -20,7 +20,7 @@ export function startForms() {
   }
 }
 
-/** Fills in the ID of the company's first record, unless the user has typed an ID. If there are no records, keeps the example ID. */
+/** Fills in the ID of the company's first record, unless the user has typed an ID. If the company has none, keeps the example ID. */
 async function fillId(box, form) {
   const [, list] = /^\/api\/(affiliates|urls|cases)\/\{id\}/.exec(box.dataset.path) ?? [];
   const field = form.querySelector('[data-in="path"][name="id"]');

@@ -144,7 +144,7 @@ fn common_date_formats_are_accepted() {
         reads_days(&written, options(), &may);
     }
     reads_days(&["5/5/2026", "12/12/2026"], options(), &["2026-05-05", "2026-12-12"]);
-    // There is no month 13.
+    // Month 13 does not exist.
     reads_days(&["1/12/2026", "1/13/2026"], options(), &["2026-01-12", "2026-01-13"]);
     reads_days(&["12/1/2026", "13/1/2026"], options(), &["2026-01-12", "2026-01-13"]);
     fails(days(&["1/12/2026", "12/1/2026"]), options(), "is ambiguous");
