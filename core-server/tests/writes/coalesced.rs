@@ -442,7 +442,7 @@ async fn writes_end_at_their_deadline() {
     let waits = "select exists(select from pg_locks where not granted and relation = 'affiliates'::regclass)";
     let ended = async {
         while sqlx::query_scalar::<_, bool>(waits).fetch_one(&mut *transaction).await.unwrap() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            sleep(Duration::from_millis(20)).await;
         }
     };
     timeout(SOON, ended).await.expect("the abandoned statement is still waiting");
