@@ -113,13 +113,10 @@ async fn pages_with_maximum_size_records_are_complete() {
     assert_eq!(streamed, ids);
 }
 
-/// Transcript lengths that put a page of 100 records above and below 4 MiB.
-const LARGE: i32 = 131_072;
-const SMALL: i32 = 64;
+/// Transcript lengths that put a page of 100 records above and below 4 MiB, and the number of reads of such a page per gateway.
+const TRANSCRIPTS: [(i32, i64); 2] = [(64, 24), (131_072, 8)];
 /// Number of URLs, some of them disabled.
 const FLIPPED: i64 = 160;
-/// Number of page reads per gateway.
-const READS: usize = 24;
 
 /// Enables, disables, adds and removes URLs until the future is dropped.
 async fn flip(service: &TestService, company: i64, transcript: i32) {
@@ -142,7 +139,7 @@ async fn flip(service: &TestService, company: i64, transcript: i32) {
 async fn each_page_is_one_snapshot() {
     let service = TestService::start().await;
     let (mut pages, mut wrong) = (0, Vec::new());
-    for transcript in [SMALL, LARGE] {
+    for (transcript, reads_per_gateway) in TRANSCRIPTS {
         let company = new_company();
         let add = "insert into compliance_urls (company_id, url, url_hash, transcription_text, disabled)
             select $1, u, sha256(u::bytea), repeat('x', $3), n % 5 = 0
@@ -150,8 +147,8 @@ async fn each_page_is_one_snapshot() {
         sqlx::query(add).bind(company).bind(FLIPPED).bind(transcript).execute(&service.pool).await.unwrap();
         let reads = async {
             for (layer, rest) in [("in process", service.rest(company)), ("remote", service.rest_remote(company))] {
-                for read in 0..READS {
-                    let page = read as i64 % 2 + 1;
+                for read in 0..reads_per_gateway {
+                    let page = read % 2 + 1;
                     let body = rest.get(&format!("/urls?disabled=no&page={page}")).await.with_status(200);
                     let (urls, total) = (body["data"].as_array().unwrap(), body["meta"]["total"].as_i64().unwrap());
                     let disabled = urls.iter().filter(|url| url["disabled"] != "no").count();
@@ -210,7 +207,7 @@ async fn is_whole(mut response: reqwest::Response) -> bool {
 }
 
 /// If a connection breaks before the first record, the service reads the page again over a new connection. If it breaks later, the page ends with an
-/// error, because the rest would come from a different snapshot.
+/// error, because the rest would come from another snapshot.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lost_connections_never_silently_truncate_pages() {
     let service = TestService::start().await;

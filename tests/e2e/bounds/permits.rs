@@ -53,6 +53,7 @@ async fn wait_for_readers(service: &TestService, count: i64) {
 
 /// A company whose large pages wait for each other can still read small pages.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn waiting_pages_do_not_block_small_pages() {
     let service = TestService::start().await;
     let company = new_company();
@@ -78,6 +79,7 @@ async fn waiting_pages_do_not_block_small_pages() {
 
 /// Slow readers of large pages yield their permits to other companies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn slow_readers_yield_to_other_companies() {
     let service = TestService::start().await;
     let (slow, other) = ([new_company(), new_company()], new_company());
@@ -138,7 +140,7 @@ async fn bodies_and_requests_do_not_deadlock() {
         })
     });
     let requests: Vec<_> = requests.collect();
-    // A different company has its own share of memory, so its request succeeds while the others wait.
+    // Another company has its own share of memory, so its request succeeds while the others wait.
     service.rest(new_company()).post("/urls", body(3)).await.with_status(201);
     assert!(!requests.iter().any(JoinHandle::is_finished), "a request did not wait for memory");
     inflated.write_all(rest_of_body).await.unwrap();

@@ -50,9 +50,10 @@ pub(super) async fn read(rest: &RestClient, id: i64) -> Value {
     tokio::time::timeout(LONGEST, reading).await.expect("reading the large record timed out")
 }
 
-/// Memory fits only one or two large records at a time. All callers succeed one after another, even if they read the same record, without
+/// Only one or two large records fit in memory at a time. All callers succeed one after another, even if they read the same record, without
 /// affecting other companies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn large_record_reads_wait_for_memory() {
     let service = TestService::with(Options { request_memory: 64 << 20, ..Options::default() }).await;
     let (company, other) = (new_company(), new_company());
@@ -80,6 +81,7 @@ async fn large_record_reads_wait_for_memory() {
 
 /// The company has memory for one record at a time. An export, a batch and a page each release a record's memory before they read the next record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn each_record_frees_memory_for_the_next() {
     let service = TestService::with(Options { request_memory: 40 << 20, ..Options::default() }).await;
     let company = new_company();
