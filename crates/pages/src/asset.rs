@@ -19,7 +19,7 @@ use axum::{
 };
 use flate2::{Compression, write::GzEncoder};
 
-/// Minimum size of compressed content, in bytes. Response headers are already about as long.
+/// Minimum size of content to compress, in bytes. Response headers alone are about this long.
 const SMALLEST: usize = 1024;
 
 const HTML: &str = "text/html; charset=utf-8";

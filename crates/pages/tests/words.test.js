@@ -1,10 +1,10 @@
-// Tests console functions that need no DOM: words, times and texts.
+// Tests console functions that do not need the DOM: words, times and texts.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { alpha2, countryName } from "../src/console/countries.js";
-import { inLabels, label, words } from "../src/console/description.js";
-import { recordSplitter } from "../src/console/export.js";
+import { inLabels, label, rowError, words } from "../src/console/description.js";
+import { columnPicker, recordSplitter } from "../src/console/export.js";
 import { ago, hasEnded, instant, isOverdue, isTimestamp } from "../src/console/timestamps.js";
 import { shortUrl } from "../src/console/urls.js";
 import { sent } from "../src/console/work.js";
@@ -28,6 +28,33 @@ test("errors use field labels", () => {
   assert.equal(inLabels("affiliate_name", "The affiliate name field is required."), "Affiliate name is required.");
   assert.equal(inLabels("email_one", "The email one field must be a valid email address."), "E-mail 1 must be a valid email address.");
   assert.equal(inLabels("zip", "An affiliate with this name already exists."), "An affiliate with this name already exists.");
+  assert.equal(inLabels("tags.0", "The tags.0 field must not be greater than 128 characters."), "Tags must not be greater than 128 characters.");
+  assert.equal(inLabels("urls.1.url", "The urls.1.url field must be a valid URL."), "URL must be a valid URL.");
+  assert.equal(inLabels("status", "The selected status is invalid. It must be one of: active."), "Status is not valid. It must be one of: active.");
+});
+
+test("file errors use labels and options", () => {
+  const expected = {
+    'The column "my_size" is not a field: map it to a field or to nothing; the fields are client_affiliate_id, zip.':
+      'The column "my_size" is unknown. Rename it, or enter it under Columns to ignore. Known columns: Your affiliate ID, ZIP or postal code.',
+    "One of the first rows must name the columns, but no cell in the first row is a field name: a, b; the fields are url.":
+      "One of the first rows must name the columns, but no cell in the first row is a known column: a, b. Known columns: URL.",
+    "No column contains the required field affiliate_name; the columns are: City.": "The required column Affiliate name is missing; the columns are: City.",
+    'Columns 3 ("E-mail") and 4 ("email_one") both map to the field email_one: map "email_one" to nothing.':
+      'Columns 3 ("E-mail") and 4 ("email_one") both contain E-mail 1: enter "email_one" under Columns to ignore.',
+    "1/5/2026 on line 2 is ambiguous: choose dmy (day first) or mdy (month first), or write the date as YYYY-MM-DD.":
+      "1/5/2026 on line 2 is ambiguous: choose day first or month first, or write the date as YYYY-MM-DD.",
+  };
+  for (const [message, text] of Object.entries(expected)) assert.equal(inLabels("columns", message), text);
+});
+
+test("row errors name the column and cell", () => {
+  const field = { path: "affiliates.0.email_one", row: 2, cell: null, column: null };
+  const why = "E-mail 1 must be a valid email address.";
+  const message = (place) => `Row 2, ${place}: The email one field must be a valid email address.`;
+  assert.deepEqual(rowError({ ...field, column: "Mail: work", message: message("column Mail: work") }), { where: "Mail: work", why });
+  assert.deepEqual(rowError({ ...field, cell: "C2", message: message("cell C2") }), { where: "E-mail 1 (C2)", why });
+  assert.deepEqual(rowError({ ...field, path: "affiliates.0", message: "Row 2: The row has 4 columns." }), { where: "", why: "The row has 4 columns." });
 });
 
 test("relative times end after 30 days", () => {
@@ -62,6 +89,7 @@ test("short URLs omit scheme, www and trailing slash", () => {
 test("form values are converted for the service", () => {
   assert.equal(sent("follow_up_date", "2027-02-01"), "2027-02-01 00:00:00");
   assert.deepEqual(sent("tags", '["spring, summer"," z "]'), ["spring, summer", " z "]);
+  assert.deepEqual(sent("infractions", '["[\\"Health Claim\\",null]"]'), [{ infraction_type: "Health Claim", infraction_name: null }]);
   assert.deepEqual([sent("note", ""), sent("note", "one\r\ntwo"), sent("follow_up_date", "")], [null, "one\r\ntwo", null]);
 });
 
@@ -70,6 +98,12 @@ test("CSV is split only between records", () => {
   const push = recordSplitter((record) => records.push(record));
   for (const piece of ['id,note\r\n1,"a ""b""\n', 'c"\r', "\n2,d\r\n"]) push(piece);
   assert.deepEqual(records, ["id,note\r\n", '1,"a ""b""\nc"\r\n', "2,d\r\n"]);
+});
+
+test("exports contain the chosen columns with labels", () => {
+  const pick = columnPicker(["id", "disabled", "note", "country"]);
+  const lines = ["id,note,country,disabled\r\n", '1,"a ""b"",\r\nc;",840,no\r\n', '2,,"Korea, Republic of","yes"\r\n'];
+  assert.deepEqual(lines.map(pick), ["ID,Monitoring,Note,Country\r\n", '1,On,"a ""b"",\r\nc;",US\r\n', '2,Off,,"Korea, Republic of"\r\n']);
 });
 
 test("numeric country codes map to alpha-2 codes and names", () => {

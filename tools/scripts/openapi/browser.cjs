@@ -59,7 +59,7 @@ exports.becomes = async (read, expected, what) => {
   assert.deepEqual(await read(), expected, what);
 };
 
-/** Sets a different token and presses a button in one step. Otherwise, one of the page's own requests could open the sign-in over the button. */
+/** Sets another token and presses a button in one step. Otherwise, one of the page's own requests could open the sign-in over the button. */
 exports.pressWith = (page, name, token) => page.getByRole("button", { name, exact: true }).evaluate((button, text) => {
   sessionStorage.setItem("compliance-token", text);
   button.click();

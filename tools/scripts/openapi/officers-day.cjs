@@ -91,6 +91,8 @@ async function triage(page) {
 async function work(page, id) {
   const read = async () => (await api("GET", `cases/${id}`, undefined, await tokenOf(page))).data;
   await button(page, "Assign to me").click();
+  await message(page, "Saved.");
+  assert.equal((await read()).case_worker, "bea@partner.example");
   await page.getByLabel("Note").fill("Asked the affiliate for the page's date.");
   await page.getByLabel("Follow-up date").fill("2027-02-01");
   await button(page, "Save").click();
@@ -128,7 +130,7 @@ async function exporting(page, id) {
   await heading(page, /^Cases 1/, 2);
   const [download] = await Promise.all([page.waitForEvent("download"), button(page, "Export CSV").click()]);
   const [head, ...lines] = fs.readFileSync(await download.path(), "utf8").trim().split("\r\n");
-  assert.ok(head.includes("case_id"));
+  assert.ok(head.includes("Case ID,Case status,Risk level,Affiliate name"), head);
   assert.ok(lines.some((line) => line.includes(String(id)) && line.includes("Closed")), lines.join("\n"));
 }
 

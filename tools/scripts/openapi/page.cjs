@@ -181,11 +181,11 @@ async function checkForms(page) {
   await page.reload();
   box = await form(page, "getCase");
   // The form suggests an existing ID from the token's company.
-  await page.route("**/api/cases", (route) => route.fulfill({ contentType: "application/x-ndjson", body: '{"case_id":3}\n{"case_id":4}\n' }));
+  await page.route("**/api/cases?*", (route) => route.fulfill({ json: { data: [{ case_id: 3 }] } }));
   await page.reload();
   box = await form(page, "getCase");
   await becomes(() => box.locator('[data-in="path"]').inputValue(), "3");
-  await page.unroute("**/api/cases");
+  await page.unroute("**/api/cases?*");
   await page.reload();
   box = await form(page, "getCase");
   await becomes(() => box.locator('[data-in="path"]').inputValue(), "1");
@@ -220,7 +220,7 @@ async function checkForms(page) {
   // Filters the operations.
   await page.locator("#filter").fill("put affil");
   await becomes(() => page.locator(".contents li:visible").count(), 1);
-  // A chosen language applies to all samples, also after a reload.
+  // A chosen language applies to all samples, even after a reload.
   await page.locator('#createAffiliates [role="tab"][data-name="TypeScript"]').click();
   await page.reload();
   await page.locator("html[data-ready]").waitFor();

@@ -28,9 +28,9 @@ function describe(change, names) {
 }
 
 /**
- * Returns a section with the notes and changes of an `affiliate`, `url` or `case`. With `page`, users can undo changes. Its fields are
- * `record`, the form's `note` box, `mayLeave` (asks whether to discard unsaved input), `reload` (shows the record again with a message) and
- * `editNote` (puts the latest note into the box).
+ * Returns a section with the notes and changes of an `affiliate`, `url` or `case`. With `page`, users can undo changes. `page` contains the
+ * `record` and the form's `note` box. Its `mayLeave` asks whether to discard unsaved input, `reload` shows the record again with a
+ * message, and `editNote` puts the latest note into the box.
  */
 export function activity(resource, id, signal, page = null) {
   const names = namesOf(signal);

@@ -1,5 +1,6 @@
 // Adds affiliates or URLs from pasted text or a file. The service parses the bytes, and the page shows the result for each row.
 
+import { rowError } from "./description.js";
 import { append, count, counted, element, put, show, value } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
 import { attempt, rejectionMessage } from "./rejections.js";
@@ -11,7 +12,7 @@ const WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sh
 const KINDS = {
   affiliates: {
     title: "Add several affiliates", name: "Affiliates", one: "affiliate", many: "affiliates", id: "affiliate_id",
-    hint: "Paste lines or cells. The first line contains column names, such as client_affiliate_id, affiliate_name, country, email_one.",
+    hint: "Paste lines or cells. The first line contains column names, such as Your affiliate ID, Affiliate name, Country, E-mail 1.",
   },
   urls: {
     title: "Add URLs", name: "URLs", one: "URL", many: "URLs", id: "url_id",
@@ -23,7 +24,7 @@ const LARGE = 1_000_000;
 const DATES = [["", "detect from the file"], ["dmy", "day first"], ["mdy", "month first"], ["ymd", "year first"]];
 const ENCODINGS = [["", "UTF-8 or UTF-16"], ["windows-1252", "Windows-1252 (Excel on Windows)"], ["macintosh", "Mac Roman (Excel on a Mac)"]];
 
-/** Returns the URLs in a text with their line numbers, or null if the first line is not a URL. */
+/** Returns the URLs in the text with their line numbers, or null if the first line is not a URL. */
 function plainUrls(text) {
   const lines = text.split(/\r\n|\r|\n/).map((line, index) => ({ row: index + 1, url: line.trim() })).filter(({ url }) => url !== "");
   return lines.length > 0 && /^https?:\/\//i.test(lines[0].url) ? lines : null;
@@ -99,13 +100,15 @@ export function addingView(section) {
     function showRejection(rejection, again, urls) {
       const message = rejectionMessage(rejection, again);
       const violations = urls === null ? rejection.violations
-        : Object.entries(rejection.errors).map(([path, texts]) => ({ row: urls[/^urls\.(\d+)/.exec(path)?.[1]]?.row, message: texts.join(" ") }));
+        : Object.entries(rejection.errors).map(([path, [message]]) => ({ path, row: urls[/^urls\.(\d+)/.exec(path)?.[1]]?.row, message }));
       // If no row has violations, the service rejected the file itself, and a different option can help.
       const links = violations.length > 0 ? [] : showViolations(controls, rejection.errors);
       options.open ||= Object.keys(rejection.errors).some((name) => controls.has(name));
       append(message, links.length > 0 && element("ul", {}, links),
-        violations.length > 0 && resultTable("Rows to correct", ["Row", "Where", "Why"], violations.map(({ row, cell, column, message: why }) => (
-          { isDone: false, cells: [value(row), value(cell ?? column), value(why)] }))));
+        violations.length > 0 && resultTable("Rows to correct", ["Row", "Column", "Reason"], violations.map((violation) => {
+          const { where, why } = rowError(violation);
+          return { isDone: false, cells: [value(violation.row), value(where), value(why)] };
+        })));
       put(messages, message);
     }
 
@@ -133,9 +136,7 @@ export function addingView(section) {
       }
       await attempt(signal, async () => {
         const { body: answer } = await call("POST", `api/${section}`, { ...request, signal });
-        if (!isCheck) {
-          sent = text;
-        }
+        if (!isCheck) sent = text;
         showResults(answer, urls, isCheck);
       }, (rejection) => showRejection(rejection, () => send(isCheck), urls));
       isSending = false;

@@ -64,7 +64,7 @@ export function affiliateForm({ fields, title, record, signal, save, reread = nu
   const typed = () => new Map([...controls].map(([name, { input }]) => [name, input.value]));
   const set = (values) => {
     for (const [name, { input }] of controls) input.value = values.get(name) ?? "";
-    // Controls can alter a text, such as by removing line breaks. Only typed text counts as a change.
+    // Controls can alter text, for example by removing line breaks. Only typed text counts as a change.
     saved = typed();
   };
   const changes = () => [...controls].filter(([name, { input }]) => input.value !== saved.get(name));

@@ -1,5 +1,4 @@
-// Looks up affiliates by name. URLs and cases contain the affiliate's name, but lists filter by its ID, so links between them look up the
-// name.
+// Looks up affiliates by name. URLs and cases contain the affiliate's name, but lists filter by its ID, so links to lists look up the name.
 
 import { element, show, table, value } from "./elements.js";
 import { badge } from "./badges.js";
@@ -89,6 +88,6 @@ export async function typedAffiliate(text, signal) {
   const exact = found.filter((record) => record.distributor_name === text || record.client_distributor_id === text);
   const chosen = exact.length === 1 ? exact : found;
   if (chosen.length === 1) return { id: String(chosen[0].id) };
-  return { violation: found.length === 0 ? "No affiliate has this text in its name or affiliate ID."
-    : "Several affiliates have this text in their name or affiliate ID. Type more text, or choose an affiliate." };
+  return { violation: found.length === 0 ? "No affiliate name or ID contains this text."
+    : "Several affiliate names or IDs contain this text. Type more, or choose an affiliate." };
 }

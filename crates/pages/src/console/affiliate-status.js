@@ -56,7 +56,7 @@ export function statusBar({ signal, filters, reload }) {
       affiliates.put(element("div", { class: `message ${failed.length > 0 ? "error" : "done"}`, role: "status" },
         element("p", {}, `${counted(done.length, "affiliate has", "affiliates have")} the status “${capital(wanted)}”`,
           failed.length > 0 && `; ${failed.length} could not be changed`, "."),
-        failed.length > 0 && resultTable("Not changed", ["ID", "Name", "Why"], failed.map(({ id, why }) => (
+        failed.length > 0 && resultTable("Not changed", ["ID", "Name", "Reason"], failed.map(({ id, why }) => (
           { isDone: false, cells: [element("a", { href: `#/affiliates/${id}` }, id), value(names.get(id)), value(why)] })))));
     }, (rejection) => affiliates.put(rejectionMessage(rejection, save)));
     isSaving = false;

@@ -1,5 +1,6 @@
 // Changes records in bulk. Skips and reports records that someone else has changed since the list showed them.
 
+import { inLabels } from "./description.js";
 import { sentence } from "./rejections.js";
 import { call, patiently, Rejection } from "./requests.js";
 
@@ -35,7 +36,8 @@ async function change({ id, seen, tag: known, body }, { section, method, isSame,
     return { id, before, why: CHANGED };
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
-    return { id, before, why: Object.values(error.errors).flat().join(" ") || error.message || sentence(error), isSignedOut: error.status === 401 };
+    const reasons = Object.entries(error.errors).flatMap(([path, texts]) => texts.map((text) => inLabels(path, text))).join(" ");
+    return { id, before, why: reasons || error.message || sentence(error), isSignedOut: error.status === 401 };
   }
 }
 

@@ -15,7 +15,7 @@ const DAY = 24 * 60 * 60 * 1000;
 const AGES = [["up to a week", 7], ["up to 30 days", 30], ["up to 90 days", 90], ["up to a year", 365], ["more than a year", Infinity]];
 const NONE = "none";
 
-/** Counts names. Entries are in the given `order`, or by descending count if there is none. */
+/** Counts names. Entries are in the given `order`, or else sorted by descending count. */
 function numbers(names, order = []) {
   const found = new Map(order.map((name) => [name, 0]));
   for (const name of names) found.set(name ?? NONE, (found.get(name ?? NONE) ?? 0) + 1);

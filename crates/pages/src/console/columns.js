@@ -1,30 +1,17 @@
 // Lets users choose list columns. The browser stores column names for each list, but no record data.
 
 import { element } from "./elements.js";
+import { menu } from "./menu.js";
+import { store, stored } from "./storage.js";
 
 const KEY = (list) => `compliance-columns-${list}`;
 
 /** Returns the chosen columns that still exist, or the default columns. The first column opens the record, so it is always shown. */
 export function chosenColumns(list, known, initial) {
-  try {
-    const kept = JSON.parse(localStorage.getItem(KEY(list)));
-    if (Array.isArray(kept)) {
-      const names = known.filter((name, index) => index === 0 || kept.includes(name));
-      if (names.length > 1) return names;
-    }
-  } catch {
-    // Storage is disabled, or contains invalid data.
-  }
-  return initial;
-}
-
-function keep(list, names) {
-  try {
-    if (names === null) localStorage.removeItem(KEY(list));
-    else localStorage.setItem(KEY(list), JSON.stringify(names));
-  } catch {
-    // If storage is disabled or full, the choice applies only to this view.
-  }
+  const kept = stored(KEY(list));
+  if (!Array.isArray(kept)) return initial;
+  const names = known.filter((name, index) => index === 0 || kept.includes(name));
+  return names.length > 1 ? names : initial;
 }
 
 /** Returns a column chooser. `known` contains pairs of name and label. `onChange` receives the chosen names in the order of `known`. */
@@ -36,7 +23,8 @@ export function columnChooser(list, known, initial, onChange) {
   };
   const changed = () => {
     const chosen = names.filter((name, index) => index === 0 || boxes.get(name).checked);
-    keep(list, chosen);
+    // If storage is disabled or full, the choice applies only to this view.
+    store(KEY(list), chosen);
     onChange(chosen);
   };
   const items = known.slice(1).map(([name, text]) => {
@@ -45,20 +33,14 @@ export function columnChooser(list, known, initial, onChange) {
     return element("li", {}, element("label", {}, box, text));
   });
   set(chosenColumns(list, names, initial));
+  const all = element("button", { type: "button", on: { click: () => {
+    set(names);
+    changed();
+  } } }, "Select all");
   const reset = element("button", { type: "button", on: { click: () => {
-    keep(list, null);
+    store(KEY(list), null);
     set(initial);
     onChange(initial);
   } } }, "Reset");
-  const details = element("details", { class: "menu" }, element("summary", {}, "Columns"),
-    element("div", { class: "menu-body", role: "group", "aria-label": "Columns" }, element("ul", {}, items), reset));
-  const close = () => {
-    details.open = false;
-    details.querySelector("summary").focus();
-  };
-  details.addEventListener("keydown", (event) => event.key === "Escape" && details.open && close());
-  details.addEventListener("focusout", (event) => {
-    if (event.relatedTarget && !details.contains(/** @type {Node} */ (event.relatedTarget))) details.open = false;
-  });
-  return details;
+  return menu("Columns", element("ul", {}, items), element("p", { class: "actions" }, all, reset)).node;
 }

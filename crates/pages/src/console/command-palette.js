@@ -35,7 +35,7 @@ function commands() {
   ];
 }
 
-/** Returns the commands whose names contain all words in a text, and a command that searches for the text. */
+/** Returns the commands whose names contain all words in the text, and a command that searches for the text. */
 function matching(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = commands().filter(([name]) => words.every((word) => name.toLowerCase().includes(word)));

@@ -4,7 +4,7 @@ import { announce, element } from "./elements.js";
 
 const SHOWN_FOR = 2000;
 
-/** Returns a button that copies a text, or null if the text or the clipboard is missing. `what` names the text. */
+/** Returns a button that copies the text, or null if the text or the clipboard is missing. `what` describes the text. */
 export function copyButton(text, what) {
   // Browsers expose the clipboard only over HTTPS or on localhost.
   if (!navigator.clipboard || text === null || text === "") return null;

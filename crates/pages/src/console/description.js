@@ -1,16 +1,8 @@
 // Reads fields, filters and their values from the service's OpenAPI document, so new ones need no change here.
 
-import { call } from "./requests.js";
+import { call, once } from "./requests.js";
 
-let loaded = null;
-
-async function description() {
-  loaded ??= call("GET", "openapi.json", { bearer: null }).catch((error) => {
-    loaded = null;
-    throw error;
-  });
-  return (await loaded).body;
-}
+const description = once(async () => (await call("GET", "openapi.json", { bearer: null })).body);
 
 const WORDS = new Map(Object.entries({
   id: "ID", url: "URL", jv: "JV", zip: "ZIP or postal code", email: "e-mail", one: "1", two: "2", three: "3", dt: "date",
@@ -36,10 +28,42 @@ export function words(name, content) {
   return CHOICES[name]?.[content] ?? content;
 }
 
-/** Replaces the field name in a violation message with the field's label. */
-export function inLabels(name, message) {
-  const named = `The ${name.replaceAll("_", " ")} field `;
-  return message.startsWith(named) ? `${label(name)} ${message.slice(named.length)}` : message;
+/** Returns the field in an error's path, such as `email_one` for `affiliates.0.email_one`. */
+function fieldIn(path) {
+  return path.split(".").findLast((part) => !/^\d+$/.test(part));
+}
+
+const labels = (names) => names.split(", ").map(label).join(", ");
+
+/** Phrases in errors, and their words for officers. */
+/** @type {[RegExp, (...found: string[]) => string][]} */
+const PHRASES = [
+  [/ is not a field: map it to a field or to nothing; the fields are (.*)\.$/s, (_, fields) => ` is unknown. Rename it, or enter it under Columns to ignore. Known columns: ${labels(fields)}.`],
+  [/ is a field name: (.*); the fields are (.*)\.$/s, (_, found, fields) => ` is a known column: ${found}. Known columns: ${labels(fields)}.`],
+  [/^No column contains the required field (\w+)/, (_, field) => `The required column ${label(field)} is missing`],
+  [/ both map to the field (\w+)/, (_, field) => ` both contain ${label(field)}`],
+  [/: map (".*") to nothing\.$/s, (_, heading) => `: enter ${heading} under Columns to ignore.`],
+  [/dmy \(day first\) or mdy \(month first\)/, () => "day first or month first"],
+  [/windows-1252 or macintosh/, () => "Windows-1252 or Mac Roman"],
+  [/an ISO 3166-1 alpha-2 code/, () => "a country name or two-letter code, such as DE"],
+];
+
+/** Rewrites an error about the field at a path with the words of the page: labels instead of field names. */
+export function inLabels(path, message) {
+  const name = label(fieldIn(path));
+  const named = message.replace(/^The [^"]+? field /, `${name} `).replace(/^The selected [^"]+? is invalid\./, `${name} is not valid.`);
+  return PHRASES.reduce((text, [phrase, spoken]) => text.replace(phrase, spoken), named);
+}
+
+/** Returns the column and reason of an error in a file's row. The column is the file's heading or, in a workbook, the label and the cell. */
+export function rowError({ path, row, cell, column, message }) {
+  const place = cell ? `, cell ${cell}` : column ? `, column ${column}` : "";
+  const start = `Row ${row}${place}: `;
+  const heading = column ?? (/\.\d+$/.test(path) ? null : label(fieldIn(path)));
+  return {
+    where: [heading, cell && `(${cell})`].filter(Boolean).join(" "),
+    why: inLabels(path, message.startsWith(start) ? message.slice(start.length) : message),
+  };
 }
 
 function resolve(document, schema) {
@@ -52,7 +76,7 @@ function resolve(document, schema) {
 /** Returns the query parameters of a list, such as `/api/urls`. */
 export async function parameters(path) {
   const document = await description();
-  // `changed_after` works only with whole lists, which only programs read.
+  // The console never requests whole lists, and `changed_after` works only with those.
   const inQuery = document.paths[path].get.parameters.filter((parameter) => parameter.in === "query" && parameter.name !== "changed_after");
   return inQuery.map((parameter) => {
     const schema = resolve(document, parameter.schema);

@@ -70,28 +70,23 @@ export function value(text) {
   return element("bdi", { class: "value" }, text);
 }
 
-/**
- * Makes a table scroll sideways while its columns do not fit, and returns a hint about it. Sticky headers do not work in a scrolling box,
- * so a script moves the header.
- */
-function swipeHint(box) {
-  const hint = element("p", { class: "hint swipe", hidden: true }, "Swipe sideways for more columns.");
+/** Makes a table scroll sideways while its columns do not fit. A script moves the header, because sticky headers fail in a scrolling box. */
+function fitSideways(box) {
   const follow = () => {
     if (!box.isConnected) document.removeEventListener("scroll", follow);
     const [top, most] = [-box.getBoundingClientRect().top, box.offsetHeight - 80];
-    box.querySelector("thead").style.transform = hint.hidden || top <= 0 || most <= 0 ? "" : `translateY(${Math.min(top, most)}px)`;
+    const isFixed = box.classList.contains("wide") && top > 0 && most > 0;
+    box.querySelector("thead").style.transform = isFixed ? `translateY(${Math.min(top, most)}px)` : "";
   };
   new ResizeObserver(() => {
-    hint.hidden = box.scrollWidth <= box.clientWidth;
-    box.classList.toggle("wide", !hint.hidden);
+    box.classList.toggle("wide", box.scrollWidth > box.clientWidth);
     follow();
   }).observe(box);
   document.addEventListener("scroll", follow, { passive: true });
-  return hint;
 }
 
 /**
- * Returns a table with a sticky header. `headings` and cells are nodes or strings. `href` returns the address that a click on a row opens,
+ * Returns a table with a sticky header. On a phone, each row is a card that repeats the headings. `headings` and cells are nodes or strings. `href` returns the address that a click on a row opens,
  * by row index. Links in the row keep working.
  * @param {string} caption
  * @param {any[]} headings
@@ -99,9 +94,10 @@ function swipeHint(box) {
  * @param {{href?: (index: number) => string, className?: string}} options
  */
 export function table(caption, headings, rows, { href, className = "" } = {}) {
+  const labels = headings.map((heading) => (heading instanceof Node ? heading.textContent : heading));
   const row = (cells, number) => {
     const node = element("tr", { class: href && "opens" }, cells.map((cell, index) =>
-      index === 0 ? element("th", { scope: "row" }, cell) : element("td", {}, cell)));
+      element(index === 0 ? "th" : "td", { scope: index === 0 && "row", "data-label": labels[index] }, cell)));
     if (href) {
       node.addEventListener("click", (event) => {
         // Clicks that select text, and clicks on interactive elements, do not open the row.
@@ -117,7 +113,8 @@ export function table(caption, headings, rows, { href, className = "" } = {}) {
       element("thead", {}, element("tr", {}, headings.map((heading) =>
         heading instanceof HTMLTableCellElement ? heading : element("th", { scope: "col" }, heading)))),
       element("tbody", {}, rows.map(row))));
-  return element("div", {}, swipeHint(box), box);
+  fitSideways(box);
+  return box;
 }
 
 /** Announces text to screen readers without moving the focus. */

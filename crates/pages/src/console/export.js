@@ -1,24 +1,45 @@
 // Exports a list as CSV, with progress and a cancel button.
 
+import { alpha2 } from "./countries.js";
+import { label, words } from "./description.js";
 import { announce, count, counted, element } from "./elements.js";
 import { attempt, rejectionMessage, sentence } from "./rejections.js";
 import { patiently, readText } from "./requests.js";
 
-/** Splits streamed CSV into records. Line breaks within quotation marks belong to a cell. */
+/** Splits streamed CSV into records. Line breaks within quotation marks are part of a cell. */
 export function recordSplitter(onRecord) {
-  let rest = "";
+  let record = "";
   let isQuoted = false;
   return (piece) => {
-    const text = rest + piece;
-    let start = 0;
-    for (let position = rest.length; position < text.length; position += 1) {
-      if (text[position] === '"') isQuoted = !isQuoted;
-      else if (text[position] === "\n" && !isQuoted) {
-        onRecord(text.slice(start, position + 1));
-        start = position + 1;
-      }
+    for (const line of piece.split(/(?<=\n)/)) {
+      record += line;
+      const quotes = line.split('"').length - 1;
+      if (quotes % 2 === 1) isQuoted = !isQuoted;
+      if (isQuoted || !line.endsWith("\n")) continue;
+      onRecord(record);
+      record = "";
     }
-    rest = text.slice(start);
+  };
+}
+
+/** Returns the cell of a column as an officer reads it. */
+function shown(name, cell) {
+  const content = cell.replaceAll('"', "");
+  if (name === "disabled") return words(name, content);
+  // Affiliates have numeric country codes.
+  return (name === "country" && alpha2(content)) || cell;
+}
+
+/** Returns a function that reduces CSV records to some columns. In the first record, it replaces the field names with their labels. */
+export function columnPicker(columns) {
+  let positions = null;
+  return (record) => {
+    // A comma before each cell makes all cells alike.
+    const cells = `,${record}`.match(/,(?:"[^"]*(?:""[^"]*)*"|[^",\r\n]*)/g).map((cell) => cell.slice(1));
+    const isHeader = positions === null;
+    positions ??= columns.map((name) => cells.indexOf(name));
+    const picked = columns.map((name, index) => (isHeader ? label(name) : shown(name, cells[positions[index]])));
+    return `${picked.join(",")}\r\n`;
   };
 }
 
@@ -31,7 +52,7 @@ function save(pieces, name) {
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
-/** Returns a list's export button, and the node for its messages. `source()` returns the filters as `query`, and the `total` if known. */
+/** Returns a list's export button and the node for its messages. `source()` returns the `query`, the `columns`, and the `total` if known. */
 export function exporter(list, source, signal) {
   let running = null;
   const report = element("div", { class: "export" });
@@ -45,18 +66,22 @@ export function exporter(list, source, signal) {
     button.textContent = "Cancel export";
     report.replaceChildren(element("p", { class: "actions" }, meter, text));
     await attempt(own, async () => {
-      const { query, total } = source();
+      const { query, total, columns } = source();
       // The byte order mark makes spreadsheet programs read UTF-8. The pieces are blobs, which the browser can store on disk.
       /** @type {BlobPart[]} */
       const pieces = ["\uFEFF"];
       // Do not count the header record.
       let written = -1;
-      const push = recordSplitter(() => {
+      const pick = columnPicker(columns);
+      let picked = [];
+      const push = recordSplitter((record) => {
         written += 1;
+        picked.push(pick(record));
       });
       await patiently(() => readText(`api/${list}`, { query, accept: "text/csv" }, (piece) => {
         push(piece);
-        pieces.push(new Blob([piece]));
+        pieces.push(new Blob(picked));
+        picked = [];
         if (total) meter.value = Math.min(1, written / total);
         text.textContent = total ? `${count(written)} of ${count(total)}` : `${count(written)} so far`;
       }, own), own, (rejection) => {

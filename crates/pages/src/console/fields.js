@@ -1,17 +1,17 @@
 // Builds form fields: a label, an input, a hint, and the violations that the service reports.
 
-import { inLabels, label } from "./description.js";
+import { inLabels } from "./description.js";
 import { element } from "./elements.js";
 
 /**
- * Returns a form field. `beside` appears on the same line as `input`, and violations appear below.
+ * Returns a form field. `extra` and violations appear below `input`.
  * @param {string} name
  * @param {string} text
  * @param {HTMLElement} input
- * @param {{hint?: string, isRequired?: boolean, extra?: any, beside?: any}} options
+ * @param {{hint?: string, isRequired?: boolean, extra?: any}} options
  * @returns {{node: HTMLElement, input: any, violate: (messages: string[]) => void}}
  */
-export function field(name, text, input, { hint, isRequired, extra, beside } = {}) {
+export function field(name, text, input, { hint, isRequired, extra } = {}) {
   const id = `field-${name}`;
   const describedBy = [hint && `${id}-hint`, `${id}-error`].filter(Boolean).join(" ");
   input.id = id;
@@ -19,7 +19,7 @@ export function field(name, text, input, { hint, isRequired, extra, beside } = {
   const error = element("p", { class: "field-error", id: `${id}-error` });
   const node = element("div", { class: "field" },
     element("label", { for: id }, text, isRequired && element("span", { class: "required" }, " (required)")),
-    beside ? element("div", { class: "beside" }, input, beside) : input, extra,
+    input, extra,
     hint && element("p", { class: "hint", id: `${id}-hint` }, hint),
     error);
   const violate = (messages) => {
@@ -46,9 +46,9 @@ export function select(choices, selected = "") {
 export function showViolations(fields, errors) {
   for (const { violate } of fields.values()) violate([]);
   return Object.entries(errors).map(([path, messages]) => {
-    const named = fields.get(path);
+    const named = fields.get(path) ?? fields.get(path.split(".")[0]);
     const texts = messages.map((message) => inLabels(path, message));
-    if (!named) return element("li", {}, `${label(path)}: ${texts.join(" ")}`);
+    if (!named) return element("li", {}, texts.join(" "));
     named.violate(texts);
     const link = element("a", { href: `#${named.input.id}`, on: { click: (event) => {
       event.preventDefault();

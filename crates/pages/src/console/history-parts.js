@@ -1,6 +1,7 @@
 // Finds changes to a case's incidents or a URL's infractions that a request made together with a change to the record.
 
 import { element, value } from "./elements.js";
+import { infractionText } from "./infractions.js";
 import { call, Rejection } from "./requests.js";
 
 const PARTS = {
@@ -37,15 +38,14 @@ export async function partsOf({ resource, id, operation, request_id: request, ti
 }
 
 /** Returns the infraction type and name in a part. */
-export function infractionOf(part, names) {
+export function infractionIn(part, names) {
   const [type, name] = ["infraction_type_id", "infraction_name_id"].map((field) => names.name(field, valueOf(part, field)));
   return { infraction_type: type, infraction_name: name };
 }
 
 /** Describes a change to a part, such as `added the incident URL 12 (Health Claim)`. */
 export function partWords(part, names) {
-  const { infraction_type: type, infraction_name: name } = infractionOf(part, names);
-  const infraction = [type, name].filter((text) => text !== null).join(", ");
+  const infraction = infractionText(infractionIn(part, names));
   const start = `${OPERATIONS[part.operation]} the ${part.resource} `;
   if (part.resource === "infraction") return [start, value(infraction)];
   const url = valueOf(part, "url_id");

@@ -82,18 +82,16 @@ export function listView(section) {
       const next = without(query);
       next.set("sort_by", sort);
       next.set("sort_dir", (isSorted ? !isAscending : ASCENDING.includes(name)) ? "asc" : "desc");
-      const arrow = isSorted && element("span", { "aria-hidden": "true" }, isAscending ? " ▲" : " ▼");
       return element("th", { scope: "col", "aria-sort": isSorted && (isAscending ? "ascending" : "descending") },
-        box, element("a", { href: address(next) }, label(name), arrow));
+        box, element("a", { href: address(next) }, label(name)));
     });
 
     const filtersOf = (query) => known.filter(({ name }) => !ARRANGEMENT.has(name) && query.get(name));
     const renderChips = (query) => {
       const filters = filtersOf(query);
-      const affiliateText = (name) => (name ? `Affiliate: ${name}` : `Affiliate: ${query.get("distributor_id")}`);
       const render = (name) => {
         const all = chips(filters.map((parameter) => ({
-          text: parameter.name === "distributor_id" ? affiliateText(name) : `${parameter.label}: ${choiceLabel(parameter, query.get(parameter.name))}`,
+          text: parameter.name === "distributor_id" ? `Affiliate: ${name ?? query.get("distributor_id")}` : `${parameter.label}: ${choiceLabel(parameter, query.get(parameter.name))}`,
           href: address(without(query, parameter.name)),
         })), address(without(query, ...filters.map((parameter) => parameter.name))));
         applied.replaceChildren(...(all ? [all] : []));
@@ -112,7 +110,7 @@ export function listView(section) {
       const start = (page - 1) * size;
       const range = body.data.length > 0 ? `${title} ${count(start + 1)}–${count(start + body.data.length)} of ${count(total)}`
         : `No ${many} on this page (${count(total)} in total)`;
-      const none = filtersOf(query).length > 0 ? `No ${many} match these filters` : `There are no ${many} yet`;
+      const none = filtersOf(query).length > 0 ? `No ${many} match these filters` : `No ${many} yet`;
       const summary = element("h2", { tabindex: "-1" }, total === 0 ? none : range);
       const rows = body.data.map((record) => columns.map((name) => [name === key && several.box(record), cell(section, name, record)]));
       several.shown(body.data, total);
@@ -189,7 +187,7 @@ export function listView(section) {
       others.hidden = !isOpen;
       opener.ariaExpanded = String(isOpen);
     };
-    // Choices apply immediately. Typed text applies with the button.
+    // Choices apply immediately. Typed text applies when the form is submitted.
     const choose = ({ target }) => target instanceof HTMLSelectElement && target.value !== OTHER && apply();
     const form = element("form", { class: "filters", id: "filters", "aria-label": "Filters", novalidate: true, on: { submit: (event) => {
       event.preventDefault();
@@ -201,6 +199,7 @@ export function listView(section) {
     const { button, report } = exporter(section, () => ({
       query: filters(),
       total: shown?.query === wanted ? shown.body.meta.total : null,
+      columns,
     }), signal);
     const reload = () => update(wanted);
     const several = section === "affiliates" ? statusBar({ signal, filters, reload }) : severalBar({ section, key, one, many, signal, reload });

@@ -31,30 +31,18 @@ function parts() {
   return { path, query: new URLSearchParams(query) };
 }
 
+/** The views with fixed paths. */
+const VIEWS = new Map(Object.entries({
+  overview: overviewView, search: searchView, charts: chartsView,
+  affiliates: listView("affiliates"), urls: listView("urls"), cases: listView("cases"),
+  "affiliates/new": newAffiliateView, "affiliates/batch": addingView("affiliates"), "affiliates/named": namedAffiliateView,
+  "urls/new": addingView("urls"),
+}));
+
 /** Returns the view function for a path, or null if there is none. */
 function viewOf(path) {
   const [section, id] = path.split("/");
-  switch (path) {
-    case "overview":
-      return overviewView;
-    case "search":
-      return searchView;
-    case "affiliates/new":
-      return newAffiliateView;
-    case "affiliates/batch":
-      return addingView("affiliates");
-    case "affiliates/named":
-      return namedAffiliateView;
-    case "urls/new":
-      return addingView("urls");
-    case "affiliates":
-    case "urls":
-    case "cases":
-      return listView(path);
-    case "charts":
-      return chartsView;
-    default:
-  }
+  if (VIEWS.has(path)) return VIEWS.get(path);
   if (!ID.test(id ?? "")) return null;
   if (section === "affiliates") return affiliateView(id);
   return section === "urls" || section === "cases" ? recordView(section, id) : null;

@@ -18,7 +18,7 @@ export function openCase(fields, incidents, signal, existing = null) {
     location.hash = address;
   }, (rejection) => put(messages, rejectionMessage(rejection, send)));
   const open = async () => {
-    if (isOpening || (existing !== null && !confirm(`Case ${existing} is already about this URL. Open another case?`))) return;
+    if (isOpening || (existing !== null && !confirm(`Case ${existing} already covers this URL. Open another case?`))) return;
     isOpening = true;
     await send();
     isOpening = false;

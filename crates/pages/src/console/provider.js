@@ -3,7 +3,7 @@
 
 import { element, show } from "./elements.js";
 import { canChallenge, challenge, random } from "./pkce.js";
-import { call } from "./requests.js";
+import { call, once } from "./requests.js";
 import * as session from "./session.js";
 import { SignInError } from "./session.js";
 
@@ -17,18 +17,6 @@ const TIMEOUT = 30_000;
 const HANDOVER = 250;
 /** Maximum clock skew of this machine, in seconds. */
 const SKEW = 300;
-
-/** Caches the result of an async function, unless it fails. */
-function once(read) {
-  let found = null;
-  return () => {
-    found ??= read().catch((error) => {
-      found = null;
-      throw error;
-    });
-    return found;
-  };
-}
 
 /** Returns the service's provider settings, or null if there are none. Throws a `Rejection`. */
 export const provider = once(async () => {
@@ -220,7 +208,7 @@ async function checked(text, nonce) {
   const about = session.decoded(text);
   const isOurs = about?.iss === issuer && [about.aud].flat().includes(client) && (about.azp ?? client) === client && typeof about.sub === "string";
   if (!isOurs || (nonce !== null && about.nonce !== nonce)) throw new SignInError("The ID token is not for this sign-in. Sign in again.", true);
-  if (!(about.exp > Date.now() / 1000 - SKEW)) throw new SignInError("The ID token has expired. Check the clock of this machine.", true);
+  if (!(about.exp > Date.now() / 1000 - SKEW)) throw new SignInError("The ID token has expired. Check this machine's clock.", true);
   return about;
 }
 

@@ -14,7 +14,7 @@ export function sentence(rejection) {
   switch (rejection.status) {
     case 0:
       if (rejection.cause === "timeout") return `The service did not respond in time.${unsure}`;
-      if (rejection.cause === "broken") return `The connection broke before the response was complete.${unsure}`;
+      if (rejection.cause === "broken") return `The connection was lost before the response was complete.${unsure}`;
       return `The service cannot be reached. Check the network.${unsure}`;
     case 401:
       return `The service did not accept the token. ${rejection.message ?? ""}`.trim();
@@ -23,13 +23,12 @@ export function sentence(rejection) {
     case 404:
       return rejection.message ?? "This record does not exist.";
     case 409:
+    case 415:
       return `Nothing was saved. ${rejection.message ?? ""}`.trim();
     case 412:
       return "Nothing was saved: the record has changed since you opened it.";
     case 413:
       return "Nothing was saved: the request is too large. Send fewer records.";
-    case 415:
-      return `Nothing was saved. ${rejection.message ?? ""}`.trim();
     case 422:
       return rejection.isWrite ? "Nothing was saved. Some values are not valid." : "Some values are not valid.";
     case 429:
@@ -37,7 +36,7 @@ export function sentence(rejection) {
     case 503:
       return `The service is temporarily unavailable. ${wait(rejection)}`;
     case 504:
-      return `The service took too long.${unsure}`;
+      return `The service timed out.${unsure}`;
     default:
       return `The service returned an error (${rejection.status}). Report the request ID to your operator.${unsure}`;
   }

@@ -3,8 +3,8 @@
 import { counted, element, table } from "./elements.js";
 import { label } from "./description.js";
 import { cell, LISTS } from "./list-columns.js";
-import { rejectionMessage } from "./rejections.js";
-import { call, Rejection } from "./requests.js";
+import { attempt, rejectionMessage } from "./rejections.js";
+import { call } from "./requests.js";
 
 const MOST = 5;
 const COLUMNS = {
@@ -18,18 +18,14 @@ function part(section, id, signal) {
   const address = `#/${section}?distributor_id=${id}`;
   const content = element("div", { class: "results", "aria-busy": "true" });
   const fill = async () => {
-    try {
+    await attempt(signal, async () => {
       const { body } = await call("GET", `api/${section}`, { query: { distributor_id: id, per_page: MOST }, signal });
       const rows = body.data.map((record) => columns.map((name) => cell(section, name, record)));
       content.replaceChildren(
         rows.length > 0 ? table(`Newest ${many}`, columns.map(label), rows, { className: "list", href: (index) => `#/${section}/${body.data[index][key]}` })
           : element("p", {}, `The affiliate has no ${many}.`),
         body.meta.total > rows.length && element("p", {}, element("a", { href: address }, `All ${counted(body.meta.total, one, many)}`)) || "");
-    } catch (error) {
-      if (signal.aborted) return;
-      if (!(error instanceof Rejection)) throw error;
-      content.append(rejectionMessage(error, fill));
-    }
+    }, (rejection) => content.append(rejectionMessage(rejection, fill)));
     content.removeAttribute("aria-busy");
   };
   fill();

@@ -146,6 +146,18 @@ export async function call(method, path, options = {}) {
   }
 }
 
+/** Caches the result of an async function, unless it fails. */
+export function once(read) {
+  let found = null;
+  return () => {
+    found ??= read().catch((error) => {
+      found = null;
+      throw error;
+    });
+    return found;
+  };
+}
+
 /** Streams the text of a response to `onPiece`. Returns the request ID. Throws a `Rejection`, including when the response breaks off. */
 export async function readText(path, options, onPiece, signal) {
   const { response, requestId } = await open("GET", path, { ...options, signal, timeout: LIST_TIMEOUT });
@@ -172,7 +184,7 @@ export async function readList(path, query, signal) {
   return records;
 }
 
-/** Waits for some seconds, or rejects when the signal aborts. */
+/** Waits for a number of seconds, or rejects when the signal aborts. */
 function pause(seconds, signal) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, seconds * 1000);

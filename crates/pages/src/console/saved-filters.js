@@ -1,30 +1,21 @@
 // Saves a list's filters under names. The browser stores them per company.
 
 import { announce, element } from "./elements.js";
+import { menu } from "./menu.js";
 import { claims } from "./session.js";
+import { store, stored } from "./storage.js";
 
 const KEY = (section) => `compliance-filters-${claims().company}-${section}`;
 const LONGEST = 60;
 
 /** Returns the saved filters: pairs of name and query. */
 function read(section) {
-  try {
-    const kept = JSON.parse(localStorage.getItem(KEY(section)));
-    return Array.isArray(kept) ? kept.filter((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === "string")) : [];
-  } catch {
-    // Storage is disabled, or contains invalid data.
-    return [];
-  }
+  const kept = stored(KEY(section));
+  return Array.isArray(kept) ? kept.filter((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === "string")) : [];
 }
 
 function write(section, pairs) {
-  try {
-    if (pairs.length === 0) localStorage.removeItem(KEY(section));
-    else localStorage.setItem(KEY(section), JSON.stringify(pairs));
-    return true;
-  } catch {
-    return false;
-  }
+  return store(KEY(section), pairs.length === 0 ? null : pairs);
 }
 
 /** Returns the current list's filters, without the page number. */
@@ -34,17 +25,12 @@ function current() {
   return String(query);
 }
 
-/** Returns a menu that applies, saves and deletes filters of `affiliates`, `urls` or `cases`, or null if the token names no company. */
+/** Returns a menu that applies, saves and deletes filters of `affiliates`, `urls` or `cases`, or null if the token contains no company. */
 export function savedFilters(section) {
   if (claims().company === null) return null;
   const list = element("ul", {});
   const none = element("p", { class: "hint" }, "You have no saved filters yet.");
   const input = element("input", { type: "text", "aria-label": "Name for these filters", placeholder: "Name for these filters", maxlength: LONGEST, autocomplete: "off" });
-  const summary = element("summary", {}, "Saved filters");
-  const close = () => {
-    details.open = false;
-    summary.focus();
-  };
   const render = () => {
     const pairs = read(section);
     none.hidden = pairs.length > 0;
@@ -72,13 +58,10 @@ export function savedFilters(section) {
     input.value = "";
     render();
   };
-  const details = element("details", { class: "menu saved", on: { toggle: () => details.open && render() } }, summary,
-    element("div", { class: "menu-body", role: "group", "aria-label": "Saved filters" }, none, list,
-      element("form", { novalidate: true, "aria-label": "Save filters", on: { submit: save } }, input, element("button", { type: "submit" }, "Save"))));
-  details.addEventListener("keydown", (event) => event.key === "Escape" && details.open && close());
-  details.addEventListener("focusout", (event) => {
-    if (event.relatedTarget && !details.contains(/** @type {Node} */ (event.relatedTarget))) details.open = false;
-  });
+  const form = element("form", { novalidate: true, "aria-label": "Save filters", on: { submit: save } }, input, element("button", { type: "submit" }, "Save"));
+  const { node, close } = menu("Saved filters", none, list, form);
+  node.classList.add("saved");
+  node.addEventListener("toggle", () => node.open && render());
   render();
-  return details;
+  return node;
 }

@@ -42,7 +42,7 @@ async function numbered(path, id, signal, shown) {
   }
 }
 
-/** Returns links to the case, URL and affiliate with the number in a text. */
+/** Returns links to the case, URL and affiliate with the number in the text. */
 async function recordsNumbered(text, signal) {
   const [, kind, id] = NUMBER.exec(text) ?? [];
   if (!id) return [];

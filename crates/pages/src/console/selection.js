@@ -12,7 +12,7 @@ export function selection({ one, many, key, name, controls, matching = null }) {
   const boxes = new Map();
   let page = [];
   let total = 0;
-  /** Number of filter changes. Records that arrive after a change belong to earlier filters. */
+  /** Number of filter changes. Records that arrive after a change match the earlier filters. */
   let changes = 0;
   const choose = (records, isChosen = true) => {
     for (const record of records) if (isChosen) chosen.set(record[key], record); else chosen.delete(record[key]);

@@ -58,7 +58,7 @@ export function begin(text, account = null) {
   const before = token() ?? locked;
   const [shown, { company }] = [claims(before), claims(text)];
   if (isAccepted && before !== null && shown.company !== company) {
-    throw new SignInError(`You signed in for company ${company}, but this page belongs to company ${shown.company}. Nothing was saved. `
+    throw new SignInError(`You signed in for company ${company}, but this page shows company ${shown.company}. Nothing was saved. `
       + `Sign in for company ${shown.company}. To change companies, sign out first.`, true);
   }
   if (before === null) isAccepted = false;

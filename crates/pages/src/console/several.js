@@ -12,7 +12,7 @@ import { vocabularies } from "./vocabularies.js";
 import { choices, inputOf, SECTIONS, sent } from "./work.js";
 
 /** Fields that cannot be set for several records, because they describe one record. */
-const ALONE = new Set(["note", "tags"]);
+const ALONE = new Set(["note", "tags", "infractions"]);
 /** Dates that the service sets together with other case fields. Undo also restores them. */
 const DATES = ["first_action_date", "reviewed_date", "flagged_date", "resolved_date", "closed_date"];
 
@@ -42,7 +42,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
   }, refused));
 
   /** Compares only the fields that officers change. Programs constantly change others, such as `last_seen`. */
-  const isSame = (seen, now) => [...SECTIONS[section].fields, "infractions"].every((name) => JSON.stringify(seen[name]) === JSON.stringify(now[name]));
+  const isSame = (seen, now) => SECTIONS[section].fields.every((name) => JSON.stringify(seen[name]) === JSON.stringify(now[name]));
   const change = (items) => changeEach(items, {
     section, method: "PATCH", isSame, signal,
     onProgress: (done, all) => {
@@ -52,7 +52,7 @@ export function severalBar({ section, key, one, many, signal, reload }) {
       apply.textContent = sentence(rejection);
     },
   });
-  const failures = (failed) => failed.length > 0 && resultTable("Not changed", ["ID", "Why"], failed.map(({ id, why }) => (
+  const failures = (failed) => failed.length > 0 && resultTable("Not changed", ["ID", "Reason"], failed.map(({ id, why }) => (
     { isDone: false, cells: [element("a", { href: `#/${section}/${id}` }, id), value(why)] })));
 
   let isSaving = false;

@@ -12,7 +12,7 @@ const problem = (text) => element("div", { class: "message error", role: "alert"
 /** Returns the token form, which calls `done` after the sign-in. `isOther` means that users normally sign in with an account. */
 function tokenForm(messages, done, isOther) {
   const input = element("input", { type: "password", autocomplete: "off", spellcheck: "false", required: true });
-  const token = field("token", "Token", input, { hint: "Your operator gives you a token. This tab keeps it until you sign out or close the tab." });
+  const token = field("token", "Token", input, { hint: "Get a token from your operator. This tab keeps it until you sign out or close the tab." });
   const button = element("button", { type: "submit", class: !isOther && "primary" }, "Sign in");
   const signIn = async () => {
     const text = input.value.trim().replace(/^Bearer\s+/i, "");
@@ -120,7 +120,7 @@ export async function signInAgain(reason, mayRenew = false) {
 
 /** Signs out at the provider. `signIn` shows the sign-in view. */
 export async function signOutView(account, signIn) {
-  show("Signing out", element("p", {}, "The console is signing you out at the sign-in provider."));
+  show("Signing out", element("p", {}, "Signing you out at the sign-in provider…"));
   try {
     await signOut(account);
     signIn("You have signed out.");

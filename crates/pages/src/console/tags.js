@@ -1,30 +1,39 @@
-// Shows tags as chips with remove buttons, and a field for the next tag.
+// Shows a list as chips with remove buttons, and a field for the next entry.
 
 import { element, value } from "./elements.js";
 
-/** Returns the control for a tag list. `set` and `get` use JSON text. Typed text counts as the last tag. */
+/**
+ * Returns the control for a list of strings. `set` and `get` use JSON text. The field's value counts as the last entry. `one` and `many`
+ * name the entries, and `shown` returns an entry's text.
+ */
+export function chipsControl(input, one, many, shown = (entry) => entry) {
+  const list = element("ul", { "aria-label": `Chosen ${many}` });
+  let entries = [];
+  const get = () => JSON.stringify([...new Set([...entries, input.value.trim()])].filter((entry) => entry !== ""));
+  function set(text) {
+    entries = JSON.parse(text);
+    input.value = "";
+    list.hidden = entries.length === 0;
+    list.replaceChildren(...entries.map((entry) => element("li", {}, value(shown(entry)), element("button", { type: "button", "aria-label": `Remove the ${one} ${shown(entry)}`, on: { click: () => {
+      set(JSON.stringify(JSON.parse(get()).filter((other) => other !== entry)));
+      input.focus();
+    } } }, "×"))));
+  }
+  return { input, list, get, set };
+}
+
+/** Returns the control for tags. Enter adds the typed tag, and Backspace removes the last tag. */
 export function tagsControl() {
   const input = element("input", { type: "text", autocomplete: "off", placeholder: "Add a tag", enterkeyhint: "done", on: {
     keydown: (event) => {
       if (event.key === "Enter" && !event.isComposing && input.value.trim() !== "") {
         event.preventDefault();
-        set(get());
-      } else if (event.key === "Backspace" && input.value === "" && tags.length > 0) {
-        set(JSON.stringify(tags.slice(0, -1)));
+        control.set(control.get());
+      } else if (event.key === "Backspace" && input.value === "") {
+        control.set(JSON.stringify(JSON.parse(control.get()).slice(0, -1)));
       }
     },
   } });
-  const list = element("ul", { "aria-label": "Chosen tags" });
-  let tags = [];
-  const get = () => JSON.stringify([...tags, input.value.trim()].filter((tag, index, all) => tag !== "" && all.indexOf(tag) === index));
-  function set(text) {
-    tags = JSON.parse(text);
-    input.value = "";
-    list.hidden = tags.length === 0;
-    list.replaceChildren(...tags.map((tag) => element("li", {}, value(tag), element("button", { type: "button", "aria-label": `Remove the tag ${tag}`, on: { click: () => {
-      set(JSON.stringify(JSON.parse(get()).filter((other) => other !== tag)));
-      input.focus();
-    } } }, "×"))));
-  }
-  return { input, list, get, set };
+  const control = chipsControl(input, "tag", "tags");
+  return control;
 }

@@ -2,8 +2,9 @@
 
 import { alpha2 } from "./countries.js";
 import { element, removeDone } from "./elements.js";
-import { infractionOf } from "./history-parts.js";
+import { infractionIn } from "./history-parts.js";
 import { author, tagsOf, visibleFields } from "./history-words.js";
+import { entryOf, infractionOf } from "./infractions.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { VOCABULARIES } from "./vocabularies.js";
@@ -36,12 +37,10 @@ function undoing(kind, change, names) {
 function formerInfractions(record, change, names) {
   const parts = names.parts(change);
   if (change.resource !== "url" || parts.length === 0) return null;
-  const key = ({ infraction_type: type, infraction_name: name }) => JSON.stringify([type, name]);
-  const of = (operation) => new Map(parts.filter((part) => part.operation === operation).map((part) => infractionOf(part, names)).map((one) => [key(one), one]));
-  const [added, removed] = [of("created"), of("deleted")];
-  const kept = record.infractions.map(({ infraction_type: type, infraction_name: name }) => ({ infraction_type: type, infraction_name: name }));
-  const others = kept.filter((one) => !added.has(key(one)) && !removed.has(key(one)));
-  return [...others, ...removed.values()];
+  const of = (operation) => new Set(parts.filter((part) => part.operation === operation).map((part) => entryOf(infractionIn(part, names))));
+  const added = of("created");
+  const earlier = new Set([...record.infractions.map(entryOf), ...of("deleted")]);
+  return [...earlier].filter((entry) => !added.has(entry)).map(infractionOf);
 }
 
 /**

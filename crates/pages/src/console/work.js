@@ -3,6 +3,7 @@
 import { label, words } from "./description.js";
 import { doneMessage, element, put as show, removeDone, value } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
+import { entryOf, infractionOf, infractionsControl, infractionText } from "./infractions.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { claims } from "./session.js";
@@ -22,7 +23,7 @@ export const SECTIONS = {
     title: "Review this URL",
     what: "URL",
     names: { incident_status: "url_incident_status" },
-    fields: ["incident_status", "false_positive", "disabled", "note"],
+    fields: ["incident_status", "infractions", "false_positive", "disabled", "note"],
   },
 };
 /** Fields that always have a value. */
@@ -31,12 +32,14 @@ const REQUIRED = ["case_status", "incident_status", "disabled"];
 /** Returns a field's value as its control stores it. */
 function held(record, name) {
   if (name === "tags") return JSON.stringify(record.tags);
+  if (name === "infractions") return JSON.stringify(record.infractions.map(entryOf));
   return (name === "follow_up_date" ? record[name]?.slice(0, 10) : record[name]) ?? "";
 }
 
 /** Converts a control's value to the form that the service accepts. */
 export function sent(name, typed) {
   if (name === "tags") return JSON.parse(typed);
+  if (name === "infractions") return JSON.parse(typed).map(infractionOf);
   if (typed === "") return null;
   return name === "follow_up_date" ? `${typed} 00:00:00` : typed;
 }
@@ -56,7 +59,8 @@ export function inputOf(name, choices) {
 
 /** Describes how fields differ between two states of a record. */
 function differences(names, before, after) {
-  const shown = (record, name) => value([words(name, record[name]) ?? ""].flat().join(", "));
+  const texts = (record, name) => (name === "infractions" ? record.infractions.map(infractionText) : [words(name, record[name]) ?? ""].flat());
+  const shown = (record, name) => value(texts(record, name).join(", "));
   return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
     .map((name) => element("li", {}, `${label(name)}: `, shown(before, name), " → ", shown(after, name)));
 }
@@ -71,23 +75,25 @@ export async function work(section, id, first, signal, { reload, changed }) {
   let { record, tag } = first;
   const me = claims().subject;
   const controls = new Map(fields.map((name) => {
-    if (name === "tags") {
-      const { input, list, get, set } = tagsControl();
-      return [name, { ...field(name, label(name), input, { extra: list }), get, set }];
+    if (name === "tags" || name === "infractions") {
+      const { input, list, add, get, set } = name === "tags" ? tagsControl() : infractionsControl(known);
+      return [name, { ...field(name, label(name), input, { extra: [add, list] }), get, set }];
     }
     const input = inputOf(name, choices(section, name, known));
-    const beside = name === "case_worker" && me && element("button", { type: "button", on: { click: () => {
+    const extra = name === "case_worker" && me && element("button", { type: "button", on: { click: () => {
       input.value = me;
+      if (changes().every(([other]) => other === name)) save();
+      else say("Nothing was saved yet. Press Save to assign the case to you, together with your other changes.");
     } } }, "Assign to me");
     const set = (text) => {
       input.value = text;
     };
-    return [name, { ...field(name, label(name), input, { beside }), get: () => input.value, set }];
+    return [name, { ...field(name, label(name), input, { extra }), get: () => input.value, set }];
   }));
   const note = controls.get("note");
   const filled = new Map();
   let isEditing = false;
-  // Controls can alter a text, such as its line endings. Only typed text counts as a change.
+  // Controls can alter text, such as its line endings. Only typed text counts as a change.
   const settle = () => {
     for (const [name, { get }] of controls) filled.set(name, get());
   };
@@ -99,6 +105,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
   const changes = () => [...controls].filter(([name, { get }]) => get() !== filled.get(name));
   const messages = element("div", {});
   const put = (message) => show(messages, message);
+  const say = (text) => put(element("div", { class: "message", role: "status" }, element("p", {}, text)));
 
   /** Shows the other person's changes, and keeps the user's input. If only a program has changed the record, calls `again`. */
   async function showConflict(again) {
@@ -119,10 +126,13 @@ export async function work(section, id, first, signal, { reload, changed }) {
       element("p", {}, "What you typed stays in the form. Save again to apply it.")));
   }
 
-  let isSaving = false;
+  /** Keeps the user from typing while a request runs, because the page then reloads. */
+  const lock = (isLocked) => {
+    for (const part of [form, note.node]) part.inert = isLocked;
+  };
   async function send(method, path, body, done) {
-    if (isSaving) return;
-    isSaving = true;
+    if (form.inert) return;
+    lock(true);
     removeDone();
     await attempt(signal, async () => {
       await call(method, path, { body, signal, ifMatch: tag });
@@ -130,7 +140,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
       await reload(done);
     }, async (rejection) => {
       if (rejection.status === 412) {
-        isSaving = false;
+        lock(false);
         await attempt(signal, () => showConflict(() => send(method, path, body, done)), (again) => put(rejectionMessage(again, null)));
         return;
       }
@@ -139,27 +149,36 @@ export async function work(section, id, first, signal, { reload, changed }) {
       if (links.length > 0) message.append(element("ul", {}, links));
       put(message);
     });
-    isSaving = false;
+    lock(false);
   }
 
   const save = () => {
     const body = Object.fromEntries(changes().map(([name, { get }]) => [name, sent(name, get())]));
     if (Object.keys(body).length > 0) send("PATCH", `api/${section}/${id}`, body, "Saved.");
-    else put(element("div", { class: "message", role: "status" }, element("p", {}, "Nothing has changed.")));
+    else say("Nothing has changed.");
   };
   const action = (name, done) => element("button", { type: "button", on: { click: () => {
     // The page then reloads, which would discard unsaved input.
-    if (changes().length > 0) put(element("div", { class: "message", role: "status" }, element("p", {}, `Save your changes first. Then press ${name} again.`)));
+    if (changes().length > 0) say(`Save your changes first. Then press ${name} again.`);
     else send("POST", `api/cases/${id}/${name.toLowerCase()}`, {}, done);
   } } }, name);
   const actions = section === "cases" && (hasEnded(record) ? [action("Reopen", "The case is open again.")]
     : [action("Resolve", "The case is resolved."), action("Close", "The case is closed.")]);
-  const form = element("form", { id: "work", novalidate: true, "aria-label": title, on: { submit: (event) => {
+  const unsaved = element("span", { class: "unsaved", role: "status" });
+  const showUnsaved = () => {
+    const text = changes().length > 0 ? "Not saved yet" : "";
+    // Screen readers announce each new text.
+    if (unsaved.textContent !== text) unsaved.textContent = text;
+  };
+  const submit = (event) => {
     event.preventDefault();
     save();
-  } } }, [...controls].map(([name, { node }]) => name !== "note" && node),
-  element("p", { class: "actions" }, element("button", { type: "submit", class: "primary" }, "Save"), actions));
+  };
+  const form = element("form", { id: "work", novalidate: true, "aria-label": title, on: { submit, input: showUnsaved, click: showUnsaved, keyup: showUnsaved } },
+  [...controls].map(([name, { node }]) => name !== "note" && node),
+  element("p", { class: "actions" }, element("button", { type: "submit", class: "primary" }, "Save"), actions, unsaved));
   note.input.setAttribute("form", form.id);
+  note.input.addEventListener("input", showUnsaved);
   note.input.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });

@@ -26,19 +26,10 @@ async function fillId(box, form) {
   const field = form.querySelector('[data-in="path"][name="id"]');
   if (!list || !field || !token() || field.value !== field.defaultValue) return;
   try {
-    const headers = { Accept: "application/x-ndjson", Authorization: `Bearer ${token()}` };
-    const response = await fetch(new URL(`${document.documentElement.dataset.root}api/${list}`, location.href), { headers, cache: "no-store", credentials: "omit" });
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    let line = "";
-    while (response.ok && !line.includes("\n")) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      line += value;
-    }
-    // Skip the rest of the list, which can be long.
-    await reader.cancel();
-    const record = JSON.parse(line.split("\n")[0]);
-    if (field.value === field.defaultValue) field.value = record.case_id && list === "cases" ? record.case_id : record.id;
+    const url = new URL(`${document.documentElement.dataset.root}api/${list}?sort_dir=asc&per_page=1`, location.href);
+    const response = await fetch(url, { headers: { Authorization: `Bearer ${token()}` }, cache: "no-store", credentials: "omit" });
+    const [record] = (await response.json()).data;
+    if (field.value === field.defaultValue) field.value = list === "cases" ? record.case_id : record.id;
   } catch {
     // Keep the example ID. The form works without the list.
   }
@@ -137,7 +128,7 @@ function show(result, request, response, text, isWhole, duration) {
       element("span", { class: `status of-${String(response.status)[0]}` }, String(response.status)),
       ` ${response.statusText} in ${duration} ms`),
     ...(pretty === "" ? [] : [block(pretty, "Body")]),
-    ...(isWhole ? [] : [element("p", { class: "hint" }, "This is only the start of the response. Run the command to read all of it.")]),
+    ...(isWhole ? [] : [element("p", { class: "hint" }, "Only the start of the response is shown. Run the command to see all of it.")]),
     more("Headers", headers),
     more("Command", command(request)),
   );

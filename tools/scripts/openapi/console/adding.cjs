@@ -28,12 +28,12 @@ async function adding(page) {
   await input.fill("https://added.example/two\n\nno address\n");
   await add.click();
   await message(page, "Nothing was saved.");
-  await becomes(() => column(page, 1), ["3"]);
+  await becomes(async () => [await column(page, 1), await column(page, 2), await column(page, 3)], [["3"], ["URL"], ["URL must be a valid URL."]]);
   await checked(page, "URLs with a violation");
   // Pastes spreadsheet rows with additional columns.
   await input.fill("Name\tURL\nTwo\thttps://added.example/two\nThree\thttps://added.example/three\nOne\t\"https://added.example/one,two;three\"\n");
   await add.click();
-  await message(page, 'The column "Name" is not a field');
+  await message(page, 'The column "Name" is unknown. Rename it, or enter it under Columns to ignore. Known columns: URL.');
   await page.getByLabel("Columns to ignore").fill("Name\n");
   await page.getByRole("button", { name: "Check only" }).click();
   await message(page, "2 URLs can be added, 1 cannot.");

@@ -187,6 +187,10 @@ async function creating(page) {
   await add(`${head}NEW-3;Console Three;ZZ\n;${"x".repeat(200)};\n`, "Nothing was saved.");
   await becomes(async () => [...new Set(await column(page, 1))].includes("3"), true);
   await checked(page, "several affiliates with violations");
+  // Errors use the headings of the file and the labels of the page.
+  await add("Your affiliate ID;Affiliate name;E-mail;Country\nNEW-3;;no address;ZZ\n", "Nothing was saved.");
+  await becomes(async () => [await column(page, 2), await column(page, 3)], [["Affiliate name", "E-mail", "Country"], ["Affiliate name is required.",
+    "E-mail 1 must be a valid email address.", "Country is not valid. It must be a country name or two-letter code, such as DE."]]);
   await add(`${head}NEW-4;Console Four;\n`, "1 affiliate was added.");
 
   // Pastes spreadsheet rows. The first line names the columns, in any order.
@@ -196,6 +200,7 @@ async function creating(page) {
   const made = (await api("GET", "affiliates")).data.filter(({ client_distributor_id: id }) => ["NEW-5", "NEW-6"].includes(id));
   assert.deepEqual(made.map(({ distributor_name: name, city }) => [name, city]), [["Console\tFive", "Bern"], ["Console Six", "Basel"]]);
   await page.getByLabel("Columns to ignore").fill("");
+  await add("Your affiliate ID;City\nNEW-7;Bern\n", "The required column Affiliate name is missing; the columns are: Your affiliate ID, City.");
   await add("affiliate_name,client_affiliate_id\nConsole Seven,NEW-7\n", "1 affiliate was added.");
   // The console does not read a long quoted cell's lines as affiliates.
   const note = Array.from({ length: 600 }, (_, index) => `PLANTED-${index},Planted ${index}`).join("\n");

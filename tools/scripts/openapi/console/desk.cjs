@@ -3,7 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { becomes } = require("../browser.cjs");
-const { base, token, large, PHONE, WIDE, api, checked, column, heading, message, onRecord, section, signIn } = require("./common.cjs");
+const { base, token, large, api, checked, column, heading, message, onRecord, section, signIn } = require("./common.cjs");
 
 const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
 /** Returns the changes on a record's page, newest first. */
@@ -207,17 +207,8 @@ async function commands(page) {
   await heading(page, "Overview");
 }
 
-/** Checks the hint about hidden columns, and the buttons that copy IDs and URLs. */
-async function columnsAndCopies(page, context) {
-  await page.goto(`${base}/console#/cases`);
-  await heading(page, /^Cases 1–/, 2);
-  const hint = page.getByText("Swipe sideways for more columns.");
-  assert.equal(await hint.isVisible(), false);
-  await page.setViewportSize(PHONE);
-  await hint.waitFor();
-  await page.setViewportSize(WIDE);
-  await becomes(() => hint.isVisible(), false);
-
+/** Checks the buttons that copy IDs and URLs. */
+async function copies(page, context) {
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: base });
   const { url } = await read("urls", 1);
   await page.goto(`${base}/console#/urls/1`);
@@ -232,4 +223,4 @@ async function columnsAndCopies(page, context) {
   await context.clearPermissions();
 }
 
-module.exports = { caseHistory, otherHistories, ownCases, commands, columnsAndCopies };
+module.exports = { caseHistory, otherHistories, ownCases, commands, copies };

@@ -20,7 +20,7 @@ function parsed(text) {
   return lines;
 }
 
-/** Exports the current list, and returns the file's name and its records by field name. */
+/** Exports the current list, and returns the file's name and its records by heading. */
 async function exported(page) {
   const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export CSV" }).click()]);
   const text = fs.readFileSync(await download.path(), "utf8");
@@ -32,6 +32,14 @@ async function exported(page) {
   return { name: download.suggestedFilename(), records: lines.map((line) => Object.fromEntries(fields.map((field, index) => [field, line[index]]))) };
 }
 
+/** Presses a button in the column menu. */
+async function columns(page, name) {
+  const title = page.locator("summary", { hasText: "Columns" });
+  await title.click();
+  await page.getByRole("group", { name: "Columns" }).getByRole("button", { name, exact: true }).click();
+  await title.click();
+}
+
 /** Checks that exports contain all matching records, and that no cell is a formula. */
 async function exports(page) {
   const formulas = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", '=HYPERLINK("http://example.org","x"),\n'];
@@ -41,10 +49,12 @@ async function exports(page) {
   await heading(page, /^Affiliates 1–/, 2);
   const all = (await api("GET", "affiliates")).data.filter((record) => record.distributor_status === "forgotten");
   const affiliates = await exported(page);
+  // The file has the columns of the list, under the same headings.
+  assert.deepEqual(Object.keys(affiliates.records[0]), await page.getByRole("columnheader").allInnerTexts());
   await page.getByText(`${all.length} records exported.`).first().waitFor();
   assert.match(affiliates.name, /^affiliates-\d{4}-\d\d-\d\d\.csv$/);
-  assert.deepEqual(affiliates.records.map(({ id }) => id), all.map(({ id }) => String(id)));
-  const cities = affiliates.records.filter(({ client_distributor_id: id }) => id.startsWith("F-")).map(({ city }) => city);
+  assert.deepEqual(affiliates.records.map(({ ID: id }) => id), all.map(({ id }) => String(id)));
+  const cities = affiliates.records.filter((record) => record["Your affiliate ID"].startsWith("F-")).map(({ City: city }) => city);
   assert.deepEqual(cities, formulas.map((formula) => `'${formula}`));
 
   // More records than one request returns.
@@ -54,16 +64,20 @@ async function exports(page) {
   await heading(page, /^URLs 1–10 of/, 2);
   const { meta: { total } } = await api("GET", "urls?disabled=no&per_page=1");
   assert.ok(total > 200);
+  await columns(page, "Select all");
   const { records } = await exported(page);
   assert.equal(records.length, total);
-  assert.equal(new Set(records.map(({ id }) => id)).size, total);
-  assert.ok(records.every(({ disabled }) => disabled === "no"));
-  for (const { url } of urls) assert.ok(records.some((record) => record.url === url), url);
+  assert.equal(new Set(records.map(({ ID: id }) => id)).size, total);
+  assert.ok(records.every(({ Monitoring: monitoring }) => monitoring === "On"));
+  for (const { url } of urls) assert.ok(records.some((record) => record.URL === url), url);
+  await columns(page, "Reset");
   const [first] = (await api("GET", "cases?per_page=200&sort_dir=asc")).data.filter((record) => record.incidents.length > 1);
   await section(page, "Cases");
   await heading(page, /^Cases 1–/, 2);
-  const found = (await exported(page)).records.find((record) => record.case_id === String(first.case_id));
-  assert.deepEqual([JSON.parse(found.incidents), JSON.parse(found.tags)], [first.incidents, first.tags]);
+  await columns(page, "Select all");
+  const found = (await exported(page)).records.find((record) => record["Case ID"] === String(first.case_id));
+  assert.deepEqual([JSON.parse(found.Incidents), JSON.parse(found.Tags)], [first.incidents, first.tags]);
+  await columns(page, "Reset");
 }
 
 /** Checks that an export waits at the company's rate limit, and that the user can cancel it. */

@@ -40,7 +40,7 @@ async function files(page) {
   await message(page, "2 affiliates were added.");
   assert.equal((await made("BOOK-2")).distributor_name, "Book Two");
 
-  // The upload of a large file shows its progress.
+  // A large upload shows its progress.
   let release;
   const held = new Promise((resolve) => { release = resolve; });
   await page.route("**/api/affiliates?*", async (route) => {

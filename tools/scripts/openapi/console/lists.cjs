@@ -83,7 +83,7 @@ async function lists(page) {
   await same("urls?distributor_id=1&sort_by=discovery_dt&per_page=20");
   await form.getByLabel("Affiliate", { exact: true }).fill("no such affiliate");
   await page.getByRole("button", { name: "Apply" }).click();
-  await message(page, "No affiliate has this text in its name or affiliate ID.");
+  await message(page, "No affiliate name or ID contains this text.");
   await page.goto(`${base}/console#/urls?distributor_id=abc`);
   await message(page, "Some values are not valid.");
   await becomes(async () => await form.locator("#field-distributor_id-error").innerText() !== "", true);
@@ -205,21 +205,23 @@ async function overdueDates(page) {
   });
 }
 
-/** Checks that rows and the header have one line, that the table head stays in view, and that a click on a row opens it. */
+/** Checks that rows have one line, or are cards on a phone, that the table head stays in view, and that a click on a row opens it. */
 async function layout(page) {
   const long = `https://example.org/${"x".repeat(8000)}`;
   await api("POST", "urls", { urls: [{ url: long }] });
   await page.goto(`${base}/console#/urls?per_page=200`);
   await page.reload();
   await heading(page, /^URLs 1–/, 2);
-  for (const size of [WIDE, PHONE]) {
+  const hasOneRow = async () => await page.locator("header").evaluate((node) => node.offsetHeight) < 60;
+  assert.ok(await hasOneRow(), "the header has more than one row");
+  // In the narrower window, the list scrolls sideways.
+  for (const size of [WIDE, { ...WIDE, width: 800 }]) {
     await page.setViewportSize(size);
     const { heights, page: height } = await page.evaluate(`({
       heights: Array.from(document.querySelectorAll("tbody tr"), (row) => row.getBoundingClientRect().height),
       page: document.documentElement.scrollHeight,
     })`);
     assert.ok(Math.max(...heights) < 45, `a row is ${Math.max(...heights)} px high at ${size.width} px`);
-    assert.ok(await page.locator("header").evaluate((node) => node.offsetHeight) < 60, `the header has more than one row at ${size.width} px`);
     const box = page.getByRole("region", { name: "URLs", exact: true });
     const [inner, outer] = await box.evaluate((node) => [node.scrollHeight, node.clientHeight]);
     assert.ok(inner - outer < 3, `a box of ${outer} px has ${inner} px of content`);
@@ -227,6 +229,21 @@ async function layout(page) {
     await page.evaluate((middle) => window.scrollTo(0, middle), height / 2);
     await becomes(() => box.evaluate((node) => Math.abs(node.querySelector("thead th").getBoundingClientRect().top) < 3), true, `the head at ${size.width} px`);
   }
+  // On a phone, each row is a card with labels. Sorting and selecting stay possible.
+  await page.setViewportSize(PHONE);
+  assert.ok(await hasOneRow(), "the header has more than one row on a phone");
+  const box = page.getByRole("region", { name: "URLs", exact: true });
+  await becomes(() => box.evaluate((node) => node.scrollWidth > node.clientWidth), false);
+  const cells = rows(page).first().locator("> *");
+  assert.deepEqual(await cells.evaluateAll((nodes) => nodes.map((node) => getComputedStyle(node, "::before").content)),
+    ["ID", "URL", "Incident status", "Affiliate name", "Infractions", "Case ID", "Discovery date", "Last seen"].map((name) => `"${name}"`));
+  const tops = await cells.evaluateAll((nodes) => nodes.map((node) => node.getBoundingClientRect().top));
+  assert.deepEqual(tops, [...new Set(tops)].sort((one, other) => one - other), "the cells of a card are below each other");
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await page.getByText(/URLs selected$/).waitFor();
+  await page.getByRole("columnheader", { name: "Last seen" }).getByRole("link").click();
+  await page.waitForURL(/sort_by=last_seen/);
+  await page.locator("th[aria-sort=descending]").filter({ hasText: "Last seen" }).waitFor();
   await page.setViewportSize(WIDE);
   const id = (await column(page, 1))[0];
   await rows(page).first().locator("td").nth(1).click();
@@ -254,6 +271,8 @@ async function columns(page) {
   assert.deepEqual(Object.keys(kept), ["compliance-columns-cases"]);
   assert.match(kept["compliance-columns-cases"], /^\["case_id",("[a-z_]+",?)+\]$/);
   await page.locator("summary", { hasText: "Columns" }).click();
+  await page.getByRole("button", { name: "Select all", exact: true }).click();
+  await becomes(async () => (await shown()).length > 40, true);
   await page.getByRole("button", { name: "Reset" }).click();
   await becomes(shown, initial);
   await becomes(() => page.evaluate("localStorage.length"), 0);

@@ -93,7 +93,7 @@ async function broken(page) {
   await page.route("**/api/affiliates", (route) => route.fulfill({ contentType: "application/x-ndjson", body: '{"id":1,"distributor_name":"a\\nb"}\n{"id":2,"dis' }));
   await page.getByRole("checkbox", { name: "Select all on this page" }).check();
   await page.getByRole("button", { name: "Select all 1,200 that match" }).click();
-  await message(page, "The connection broke before the response was complete.");
+  await message(page, "The connection was lost before the response was complete.");
   await page.getByText("20 affiliates selected").waitFor();
   await page.unroute("**/api/affiliates");
 }

@@ -43,7 +43,7 @@ async function endedWhileTyping(page) {
   // With another company's token, the page saves nothing. The user can also wait, and copy the text first.
   await note.fill("For one company.");
   await signInAgain(page, "Save", other);
-  await message(page, "You signed in for company 3, but this page belongs to company 1. Nothing was saved.");
+  await message(page, "You signed in for company 3, but this page shows company 1. Nothing was saved.");
   await checked(page, "a sign-in over the page");
   await press(page, "Not now");
   await message(page, "The service did not accept the token.");

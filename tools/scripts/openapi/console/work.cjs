@@ -15,8 +15,20 @@ async function caseWork(page) {
   await page.goto(`${base}/console#/cases/${id}`);
   await onRecord(page, `Case ${id}`);
   assert.deepEqual(await columnOf(page, "Incidents", 1), ["form 12"]);
-  await page.getByRole("button", { name: "Assign to me" }).click();
+  const assign = page.getByRole("button", { name: "Assign to me" });
+  await assign.click();
+  await message(page, "Saved.");
+  assert.equal((await read("cases", id)).case_worker, "bea");
+  // If the form contains other changes, the button saves nothing, and the page says so.
+  await page.getByLabel("Case worker").fill("someone.with.a.long.name@partner.example");
+  assert.equal(await page.getByLabel("Case worker").evaluate((input) => input.scrollWidth > input.clientWidth), false, "the worker does not fit");
+  await page.getByText("Not saved yet").waitFor();
   await page.getByLabel("Case status").selectOption("In Progress");
+  await assign.click();
+  await message(page, "Nothing was saved yet. Press Save to assign the case to you, together with your other changes.");
+  assert.equal(await page.getByLabel("Case worker").inputValue(), "bea");
+  assert.equal((await read("cases", id)).case_status, "New");
+  await checked(page, "unsaved work on a case");
   await page.getByLabel("Risk level").selectOption("High");
   await page.getByLabel("Follow-up date").fill("2027-01-31");
   await page.getByLabel("Tags", { exact: true }).fill("priority");
@@ -82,22 +94,40 @@ async function review(page) {
   await page.getByLabel("Incident status").selectOption("In Violation");
   await page.getByLabel("False positive").selectOption("no");
   await page.getByLabel("Note").fill("Claims to cure.");
+  await page.getByLabel("Infractions", { exact: true }).selectOption({ label: "Health Claim: weight loss" });
+  await page.getByRole("button", { name: "Add infraction" }).click();
+  await page.getByLabel("Infractions", { exact: true }).selectOption({ label: "Trademark" });
+  await page.getByRole("button", { name: "Add infraction" }).press("Enter");
+  assert.deepEqual(await page.getByRole("list", { name: "Chosen infractions" }).locator("bdi").allInnerTexts(), ["Health Claim: weight loss", "Trademark"]);
+  // The selected infraction also counts.
+  await page.getByLabel("Infractions", { exact: true }).selectOption({ label: "Disclosure" });
   await checked(page, "a review");
   await save(page);
   await message(page, "Saved.");
+  await becomes(() => columnOf(page, "Infractions", 1), ["Health Claim", "Trademark", "Disclosure"]);
+  await page.getByRole("button", { name: "Remove the infraction Trademark" }).click();
+  await page.getByText("Not saved yet").waitFor();
+  await save(page);
+  await becomes(() => columnOf(page, "Infractions", 1), ["Health Claim", "Disclosure"]);
+  // The history offers to undo the removal.
+  await page.getByRole("list", { name: "Changes" }).locator("> li", { hasText: "removed the infraction Trademark" }).getByRole("button", { name: /^Undo/ }).click();
+  await message(page, "The change was undone.");
+  await becomes(async () => (await columnOf(page, "Infractions", 1)).sort(), ["Disclosure", "Health Claim", "Trademark"]);
   const { incident_status: status, false_positive: flag, note, last_review_date: date } = await read("urls", id);
   assert.deepEqual([status, flag, note, date !== null], ["In Violation", "no", "Claims to cure.", true]);
 
   // Another officer reviews the URL at the same time.
   await page.getByLabel("Note").fill("Claims to heal.");
-  await api("PATCH", `urls/${id}`, { incident_status: "Approved" });
+  await api("PATCH", `urls/${id}`, { incident_status: "Approved", infractions: [{ infraction_type: "Disclosure" }] });
   await save(page);
   await message(page, "Nothing was saved: someone else has changed this URL.");
-  assert.deepEqual(await page.getByRole("list", { name: "Changes by someone else" }).getByRole("listitem").allInnerTexts(), ["Incident status: In Violation → Approved"]);
+  const [changed, infractions] = await page.getByRole("list", { name: "Changes by someone else" }).getByRole("listitem").allInnerTexts();
+  assert.equal(changed, "Incident status: In Violation → Approved");
+  assert.match(infractions, /^Infractions: .*Health Claim: weight loss.* → Disclosure$/);
   await save(page);
   await message(page, "Saved.");
-  const { incident_status: theirs, note: mine } = await read("urls", id);
-  assert.deepEqual([theirs, mine], ["Approved", "Claims to heal."]);
+  const { incident_status: theirs, note: mine, infractions: kept } = await read("urls", id);
+  assert.deepEqual([theirs, mine, kept.length], ["Approved", "Claims to heal.", 1]);
 }
 
 /** Opens a case from an affiliate, and from a URL with its infraction. */
@@ -129,7 +159,7 @@ async function opening(page) {
   const asked = page.waitForEvent("dialog");
   const pressed = page.getByRole("button", { name: "Open a case" }).click();
   const dialog = await asked;
-  assert.match(dialog.message(), /^Case \d+ is already about this URL\./);
+  assert.match(dialog.message(), /^Case \d+ already covers this URL\./);
   await dialog.dismiss();
   await pressed;
   assert.equal(await count(), before);
