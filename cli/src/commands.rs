@@ -67,7 +67,7 @@ struct CompletionsArgs {
 #[command(after_help = "Example:
   compliance man --output /usr/local/share/man/man1")]
 struct ManArgs {
-    /// Output folder. The command creates a missing folder.
+    /// Output folder. The command creates the folder if it is missing.
     #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
 }

@@ -68,7 +68,7 @@ impl DatabaseServer {
         let folder = args.data_dir.choose()?;
         if !init && !embedded_postgres::has_cluster(&folder) {
             bail!(
-                "there is no database in the data folder {}: choose another folder with --data-dir, set \
+                "the data folder {} contains no database: choose another folder with --data-dir, set \
                  --database-url, or start `compliance serve` first; --init creates a database",
                 folder.display()
             );

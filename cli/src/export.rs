@@ -62,7 +62,7 @@ pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         let mut signals = crate::program::Signals::listen()?;
         let service = signals.or(Box::pin(Service::open(&args.service, args.company, args.what.scope()))).await?;
         let exported = signals.or(Box::pin(export(&service, args))).await.context("the export is incomplete");
-        // A signal also interrupts the close and stops the database.
+        // A signal also interrupts `close`, and stops the database.
         let closed = signals.or(Box::pin(service.close())).await;
         tracing::info!(records = exported?, "exported");
         closed
@@ -172,7 +172,7 @@ async fn open(path: Option<&Path>, form: Form) -> anyhow::Result<Output> {
     let is_device = is_device(path);
     let path = if is_device { path.to_owned() } else { behind_own_link(path)? };
     if path.is_dir() {
-        bail!("cannot write {}: is a folder", path.display());
+        bail!("cannot write {}: it is a folder", path.display());
     }
     Output::create(path, is_device, form, failure).await
 }

@@ -45,8 +45,9 @@ const BATCH: usize = 1000;
 /// Maximum uncompressed size of a workbook, in bytes.
 const UNPACKED_BYTES: u64 = 512 << 20;
 
-/// Import records from a file. Invalid rows do not stop the import: a report lists them. You can repeat an import safely. The exit status is 0 if
-/// all rows are valid, and 3 if some are invalid. It is 1 if the import could not run, and 2 if the file is unreadable or the command line is wrong.
+/// Import records from a file. Invalid rows do not stop the import: a report lists them. You can repeat an import safely. The exit status
+/// is 0 if all rows are valid, and 3 if some are invalid. It is 1 if the import could not run, and 2 if the file is unreadable or the
+/// command line is wrong.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance import affiliates partners.csv --company 7 --dry-run
@@ -69,10 +70,10 @@ enum What {
         #[command(flatten)]
         common: Box<CommonArgs>,
     },
-    /// Import URLs with their infractions, from NDJSON or CSV of `export urls`. The import updates existing URLs with their rows' values.
+    /// Import URLs with their infractions, from the NDJSON or CSV output of `export urls`. The import updates existing URLs.
     Urls(Box<CommonArgs>),
-    /// Import cases with their incidents, from NDJSON or CSV of `export cases`. The import skips a case if its `request_id` already exists and its
-    /// original or current content is the same.
+    /// Import cases with their incidents, from the NDJSON or CSV output of `export cases`. The import skips a case if its `request_id`
+    /// already exists and its original or current content is the same.
     Cases(Box<CommonArgs>),
 }
 
@@ -86,8 +87,8 @@ struct AffiliateArgs {
     /// the same file again changes nothing. With --dry-run, the service only compares.
     #[arg(long, conflicts_with = "on_duplicate")]
     sync: bool,
-    /// What to do with absent affiliates, which are missing from the file. `report` lists them in the report, as row 0. A status, such as
-    /// `terminated`, also changes their status.
+    /// What to do with affiliates that are missing from the file. `report` lists them in the report, as row 0. With a
+    /// status, such as `terminated`, the import also sets their status.
     #[arg(long, requires = "sync", value_name = "report|STATUS", value_parser = sync::absent)]
     absent: Option<String>,
     /// Maximum number of affiliates whose status --absent changes [default: a tenth of the affiliates with a different status, at least 10]. Above
@@ -210,7 +211,7 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
     });
     let imported = imported.await;
     let Some(service) = service else { return imported };
-    // A signal also interrupts the close and stops the database.
+    // A signal also interrupts `close`, and stops the database.
     let closed = signals.or(Box::pin(service.close())).await;
     imported.and_then(|code| closed.map(|()| code))
 }

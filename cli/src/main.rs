@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     let cli: Cli = program::parse(std::env::args_os());
     let result = program::start_logging(&cli.logging).and_then(|()| {
         for (name, similar) in program::unknown_variables(&Cli::command()) {
-            tracing::warn!(name, similar, "unknown variable in the environment");
+            tracing::warn!(name, similar, "unknown environment variable");
         }
         refuse_configuration_file()?;
         cli.run()

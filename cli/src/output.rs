@@ -123,7 +123,7 @@ impl Output {
     }
 }
 
-/// Byte order mark. Without the mark, Excel reads UTF-8 in the system's encoding.
+/// Byte order mark. Without the mark, Excel assumes the system's encoding.
 pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl Form {

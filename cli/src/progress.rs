@@ -24,7 +24,7 @@ struct Phase {
 }
 
 impl Progress {
-    /// Starts the progress of reading a file of `bytes` bytes. With `None`, counts records with an unknown total.
+    /// Starts the progress display for a file of `bytes` bytes. With `None`, counts records with an unknown total.
     pub(crate) fn start(name: &'static str, bytes: Option<u64>) -> Self {
         let progress = Self::default();
         let template = match bytes {

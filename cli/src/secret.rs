@@ -14,7 +14,7 @@ use rand::{TryRng as _, rngs::SysRng};
 
 use crate::data_dir::DataDirArgs;
 
-/// Name of the secret file in the data folder. A different service can use its content as `COMPLIANCE_JWT_SECRET`.
+/// Name of the secret file in the data folder. Another service can use its content as `COMPLIANCE_JWT_SECRET`.
 const FILE: &str = "jwt-secret";
 /// Maximum size of the secret file, in bytes.
 const MAX_BYTES: u64 = 4096;
@@ -30,7 +30,7 @@ pub(crate) fn find(signing: &SigningArgs, data_dir: &DataDirArgs, init: bool) ->
     }
     stored(&folder)?.with_context(|| {
         format!(
-            "there is no signing secret in the data folder {}: choose another folder with --data-dir, set \
+            "the data folder {} contains no signing secret: choose another folder with --data-dir, set \
              COMPLIANCE_JWT_SECRET, or start `compliance serve` first; --init creates a secret",
             folder.display()
         )

@@ -216,7 +216,7 @@ pub(crate) async fn patiently<T>(call: impl AsyncFn() -> Result<Response<T>, Sta
     }
 }
 
-/// Returns an error from the service with advice for the user of a command.
+/// Adds advice for the command's user to an error from the service.
 pub(crate) fn refused(error: &Error) -> anyhow::Error {
     let message = &error.message;
     match error.reason {

@@ -23,8 +23,8 @@ const LOG_INTERVAL: Duration = Duration::from_secs(30);
 /// How long a program waits for its dependencies at startup.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StartArgs {
-    /// Maximum time to wait at startup until the database and the key set can be reached and the schema is migrated. While it waits, the service
-    /// responds with 503. With 0, the service does not wait.
+    /// Maximum time to wait at startup for the database, the key set and the schema migration. While it waits, the service responds with
+    /// 503. With 0, the service does not wait.
     #[arg(long, env = "COMPLIANCE_START_TIMEOUT", default_value = "5m", value_name = "TIME",
           value_parser = duration(Duration::ZERO..=Duration::from_hours(24)))]
     start_timeout: Duration,

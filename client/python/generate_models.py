@@ -1,4 +1,4 @@
-"""Generates src/affiliate_compliance/models.py, the request and response types of docs/openapi.json.
+"""Generates src/affiliate_compliance/models.py, the request and response types in docs/openapi.json.
 
     python3 client/python/generate_models.py
 

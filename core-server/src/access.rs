@@ -60,7 +60,7 @@ pub(crate) fn no_violations(violations: Violations) -> Result<(), Error> {
     if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
 }
 
-/// `AccessService` reports whether a token is valid. The pipeline has already checked the token when a call arrives here.
+/// `AccessService` reports whether a token is valid. The pipeline checks the token before a call arrives here.
 #[derive(Debug)]
 pub(crate) struct Access;
 
@@ -89,7 +89,7 @@ impl AccessPolicy {
         Self { verifier, limiters }
     }
 
-    /// Checks a call, and counts it against its company's rate limit.
+    /// Checks a call and counts it against its company's rate limit.
     pub(crate) fn check(
         &self,
         authorization: Authorization,
@@ -143,12 +143,12 @@ impl AccessPolicy {
         self.verifier.authorize(Some(authorization.as_bytes()), now())
     }
 
-    /// Verifies an `authorization` value, if this needs no signature check.
+    /// Verifies an `authorization` value if no signature check is needed.
     pub(crate) fn verify_cached(&self, authorization: &str) -> Option<Verified> {
         self.verifier.authorize_cached(Some(authorization.as_bytes()), now())
     }
 
-    /// Returns whether a token is invalid only because its key is unknown, and reloading the key sets could provide the key.
+    /// Returns whether a token is invalid only because its key is unknown, and a reload of the key sets could add the key.
     pub(crate) fn has_unknown_key(&self, authorization: &str) -> bool {
         self.verifier.has_unknown_key(Some(authorization.as_bytes()))
     }
@@ -176,9 +176,9 @@ fn now() -> i64 {
 /// Maximum number of cores behind a gateway. A call with a higher number counts once.
 const MAX_CORES: u32 = 256;
 
-/// Returns the number of cores that share the sender's calls, by default one.
+/// Returns the number of cores that share the sender's calls, one by default.
 ///
-/// A caller other than a gateway can only increase the cost of its own calls.
+/// A caller that forges the header only raises the cost of its own calls.
 fn cores(headers: &HeaderMap) -> NonZeroU32 {
     let cores = headers.get(CORES).and_then(|value| value.to_str().ok()?.parse::<NonZeroU32>().ok());
     cores.filter(|cores| cores.get() <= MAX_CORES).unwrap_or(NonZeroU32::MIN)
@@ -190,7 +190,7 @@ struct Limiter<C: Clock = DefaultClock> {
     companies: RateLimiter<i64, DashMapStateStore<i64>, C, StateInformationMiddleware>,
 }
 
-/// The default rate limit, and per-company overrides.
+/// The default rate limit and per-company overrides.
 pub(crate) struct Limiters {
     default: Option<Limiter>,
     companies: HashMap<i64, Option<Limiter>>,
@@ -207,7 +207,7 @@ impl Limiters {
         self.companies.get(&company_id).unwrap_or(&self.default).as_ref()
     }
 
-    /// Evicts companies that have their full limit available.
+    /// Evicts companies whose full limit is available.
     pub(crate) fn sweep(&self) {
         self.companies.values().chain([&self.default]).flatten().for_each(Limiter::sweep);
     }
@@ -232,7 +232,7 @@ impl<C: Clock> Limiter<C> {
 
     /// Counts a call from a sender that uses this many cores.
     ///
-    /// The remaining calls cover all cores, assuming that each core has counted the same number.
+    /// The headers report the calls remaining on all cores, assuming that each core has counted the same number.
     fn count(&self, company_id: i64, cores: NonZeroU32) -> (RateLimitHeaders, Result<(), Error>) {
         let cost = cores.min(self.requests);
         let wait = match self.companies.check_key_n(&company_id, cost) {

@@ -143,7 +143,7 @@ impl AffiliateService for Affiliates {
                 let etag = revision.unwrap_or_default().to_string();
                 Err(Error::etag_mismatch("affiliate_id", affiliate_id, &etag).into())
             }
-            // The rules have already rejected all other failures.
+            // The rules have already rejected invalid fields.
             Applied::Taken | Applied::Failed => {
                 let taken = "The affiliate name has already been taken.";
                 Err(Error::invalid(Violations::one("affiliate_name", taken)).into())

@@ -3,7 +3,7 @@
 use sqlx::{PgConnection, PgExecutor};
 use time::OffsetDateTime;
 
-/// The end of a company's record of changes. A copy stored elsewhere reveals later alterations up to its position.
+/// The end of a company's record of changes. A copy stored elsewhere reveals any later alteration of the record up to this position.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow, serde::Serialize, serde::Deserialize)]
 pub struct Checkpoint {
     /// The company's ID.
@@ -97,7 +97,7 @@ pub async fn erased(executor: impl PgExecutor<'_>, company_id: i64) -> Result<i6
     sqlx::query_scalar(rows).bind(company_id).fetch_one(executor).await
 }
 
-/// Checks every row in a company's record, and returns the first error.
+/// Checks every row in a company's record and returns the first error.
 ///
 /// Reads one snapshot in constant memory. Changes can be missing at the beginning only if retention dropped them.
 ///
@@ -135,7 +135,7 @@ pub async fn verify(connection: &mut PgConnection, company_id: i64) -> Result<Op
 
 /// Returns whether a company lacks changes although its records or drops show that it had some.
 ///
-/// For records older than the record of changes, a drop covers the first position, which was assigned when the record began.
+/// If a company's records predate the record of changes, a drop covers the first position, which was assigned when recording began.
 async fn is_removed(connection: &mut PgConnection, company_id: i64) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar(include_str!("audit/is_removed.sql")).bind(company_id).fetch_one(connection).await
 }
@@ -195,9 +195,9 @@ pub async fn drops(executor: impl PgExecutor<'_>, company_id: i64) -> Result<Vec
     sqlx::query_as(drops).bind(company_id).fetch_all(executor).await
 }
 
-/// Returns missing changes at the beginning that retention did not drop, if any.
+/// Returns changes that are missing from the beginning but were not dropped by retention, if any.
 ///
-/// Drops must be contiguous up to the beginning of the record, and must not contain changes within the retention.
+/// Drops must be contiguous up to the beginning of the record, and must not contain changes within the retention period.
 async fn wrongly_dropped(connection: &mut PgConnection, company_id: i64) -> Result<Option<Broken>, sqlx::Error> {
     let wrong: Option<(i64, i64)> =
         sqlx::query_as(include_str!("audit/wrongly_dropped.sql")).bind(company_id).fetch_optional(connection).await?;

@@ -96,7 +96,7 @@ impl AuditService for ChangesService {
     }
 }
 
-/// Returns whether a search names one case or URL, whose changes the `cases` scope also shows.
+/// Returns whether a search names one case or URL. The `cases` scope also allows such searches.
 fn names_case_work(request: &SearchChangesRequest) -> bool {
     request.id.is_some() && matches!(request.resource.as_deref(), Some("case" | "url"))
 }

@@ -22,7 +22,7 @@ pub struct CompanyLimit {
 /// The kind and value of a per-company limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// `rate-limit`: calls in a window.
+    /// `rate-limit`: calls per window.
     Rate(RateLimit),
     /// `in-flight`: calls in flight.
     InFlight(usize),
@@ -41,7 +41,7 @@ impl FromStr for CompanyLimit {
         let limit = match name {
             "rate-limit" => value.parse().map(Limit::Rate).map_err(str::to_owned),
             "in-flight" => count(1..=MAX_COUNT)(value).map(Limit::InFlight),
-            _ => return Err(format!("{name:?} is not a limit; a limit {EXPECTED}")),
+            _ => return Err(format!("unknown limit {name:?}: use rate-limit or in-flight")),
         };
         limit.map(|limit| Self { company, limit }).map_err(|error| format!("{name}: {error}"))
     }
@@ -68,7 +68,7 @@ impl CompanyLimit {
     pub fn check(limits: &[Self]) -> Result<(), String> {
         let mut seen = HashSet::new();
         let repeated = limits.iter().find(|limit| !seen.insert(limit.to_string()));
-        repeated.map_or(Ok(()), |limit| Err(format!("{limit} is set twice: remove one of them")))
+        repeated.map_or(Ok(()), |limit| Err(format!("{limit} is set twice: remove one")))
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
         };
         assert_eq!(check(&["17:in-flight=4", "18:in-flight=4", "17:rate-limit=4/s"]), Ok(()));
         let repeated = check(&["18:in-flight=4", "17:in-flight=4", "17:in-flight=5"]);
-        assert_eq!(repeated, Err("17:in-flight is set twice: remove one of them".to_owned()));
+        assert_eq!(repeated, Err("17:in-flight is set twice: remove one".to_owned()));
         assert_eq!(check(&[]), Ok(()));
     }
 

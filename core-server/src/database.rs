@@ -53,7 +53,7 @@ const GRANT_TRIES: u32 = 5;
 
 /// Grants a role the privileges that the service needs.
 ///
-/// The role must exist, the pool must belong to the owner, and the schema must be up to date.
+/// The role must exist, the pool must connect as the owner, and the schema must be up to date.
 pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
     let error = |source| DatabaseError::Grant { role: role.to_owned(), source };
     let owns = "select (relowner = to_regrole(quote_ident($1))) is true, pg_has_role(current_user, relowner, 'usage'), current_user::text
@@ -90,7 +90,7 @@ fn is_concurrent(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|error| error.code().as_deref() == Some("XX000"))
 }
 
-/// Sets the change retention, in days. The pool must belong to the owner.
+/// Sets the change retention, in days. The pool must connect as the owner.
 pub async fn keep_changes(owner: &PgPool, days: i32) -> Result<(), DatabaseError> {
     let set = "update change_retention set days = $1, set_at = now(), set_by = session_user where days <> $1";
     let set = sqlx::query(set).bind(days).execute(owner).await.map_err(DatabaseError::Retention)?;
@@ -100,7 +100,7 @@ pub async fn keep_changes(owner: &PgPool, days: i32) -> Result<(), DatabaseError
     Ok(())
 }
 
-/// Logs a warning if the role can change the tables or history, which the service never needs.
+/// Logs a warning if the role can change the tables or the history. The service never needs these privileges.
 pub async fn warn_if_owner(pool: &PgPool) {
     let rights = "select current_user::text, pg_has_role(current_user, relowner, 'usage') from pg_class
         where oid = to_regclass('changes')

@@ -22,7 +22,7 @@ pub enum DoctorError {
     #[error("another process is checking this database: wait until it finishes")]
     Busy,
     /// A statement failed.
-    #[error("cannot check the counts: {0}")]
+    #[error("cannot compare the lists' counts with their records: {0}")]
     Database(#[from] sqlx::Error),
 }
 
@@ -44,8 +44,8 @@ pub struct Difference {
 
 /// Compares the counts of every list and company with the records. With `repair`, corrects the counts.
 ///
-/// Calls `report` for each company and list whose counts differ, and returns the total number of differing counts. Writers can continue:
-/// they change records and counts together, so differences stay the same.
+/// Calls `report` for each company and list whose counts differ. Returns the total number of differing counts. Writers can continue: they
+/// change records and counts together, so differences stay the same.
 pub async fn check_counts(
     connection: &mut PgConnection,
     repair: bool,
@@ -117,7 +117,7 @@ impl<Q> CountedList<'_, Q> {
 
     /// Builds an SQL list with an item for each number that a bucket stores.
     ///
-    /// `make` receives the number's name, and the SQL that computes the number from the bucket's records.
+    /// `make` receives the number's name and the SQL that computes the number from the bucket's records.
     fn each(&self, make: impl Fn(&str, &str) -> String) -> String {
         let mut numbers = vec![make("n", "count(*)")];
         for part in self.list.sorts.iter().flat_map(|sort| sort.parts) {
@@ -139,7 +139,7 @@ impl<Q> CountedList<'_, Q> {
         sqlx::query_scalar(statement).bind(company_id).fetch_one(connection).await
     }
 
-    /// Stores a company's differences, and returns their number.
+    /// Stores a company's differences and returns their number.
     async fn find(&self, connection: &mut PgConnection, company_id: i64) -> Result<i64, sqlx::Error> {
         let statement = self.statement(include_str!("doctor/find.sql"));
         let found = sqlx::query(statement).bind(company_id).execute(connection).await?;
@@ -213,11 +213,11 @@ pub async fn check_sequences(connection: &mut PgConnection, repair: bool) -> Res
 
 const UNCERTAIN: &str = include_str!("doctor/uncertain.sql");
 
-/// The ID columns, and the last ID that a sequence advances to.
+/// The ID columns, each with the last ID that its sequence advances to.
 const LAST_IDS: &str = "
     select s.of_table::text, s.of_column::text, s.most - (s.most >> 11) from id_sequences() s order by 1";
 
-/// Returns up to `most` rows of each kind with invalid values.
+/// Returns up to `most` violating rows per constraint and per ID range.
 ///
 /// These rows violate a constraint, or have an ID near the end of its range.
 ///

@@ -97,7 +97,7 @@ impl ErasureService for Erasures {
     }
 }
 
-/// What was erased, or the affiliate's revision if the request does not accept that revision.
+/// What was erased, or the affiliate's revision if the request does not accept it.
 type Erased = Result<Option<Step>, i64>;
 
 /// Returns an affiliate's revision if it is not among `revisions`. Locks the affiliate until the transaction ends.
@@ -128,7 +128,7 @@ const RECORDS: [(&str, &str); 8] = [
 ];
 /// The tables with record counts.
 const COUNTS: [&str; 2] = ["compliance_url_counts", "compliance_case_counts"];
-/// The tables whose rows remain without personal data.
+/// The tables whose rows are redacted instead of deleted.
 const REDACTED: [&str; 3] = ["changes", "change_positions", "change_drops"];
 
 /// Returns every table with company data.
@@ -193,7 +193,7 @@ pub async fn erase_company(connection: &mut PgConnection, company_id: i64) -> Re
     Ok(())
 }
 
-/// Erases up to [`ERASED_RECORDS`] records of a table in one transaction, and returns their number.
+/// Erases up to [`ERASED_RECORDS`] records of a table in one transaction and returns their number.
 ///
 /// Also erases data that other writers have just added to these records.
 async fn erase_records(
@@ -229,7 +229,7 @@ async fn erase_records(
     Ok(erased)
 }
 
-/// Locks the affiliates' records in a table, and returns their IDs.
+/// Locks the affiliates' records in a table and returns their IDs.
 async fn of_affiliates(
     connection: &mut PgConnection,
     company_id: i64,

@@ -18,11 +18,11 @@ pub(crate) fn report(connections: &Connections, quotas: &Quotas) {
     measure(connections);
     let description = "Calls rejected before any work began, by reason.";
     describe("compliance_refusals_total", description, "reason", &REJECTIONS);
-    describe_gauge!("compliance_core_running", "Running work, by queue.");
+    describe_gauge!("compliance_core_running", "Work in progress, by queue.");
 
     describe_counter!(
         CALLS,
-        "Calls of a company, by result: ok, rejected, limited (by one of the company's limits) or failed."
+        "A company's calls, by result: ok, rejected, limited (by one of the company's limits) or failed."
     );
     describe_histogram!(
         DURATION,
@@ -45,10 +45,10 @@ pub(crate) fn report(connections: &Connections, quotas: &Quotas) {
         describe_gauge!(name, description);
         on_render(gauge!(name), move || Some(read(&quotas) as f64));
     };
-    let description = "Open streams of lists, exports and observations.";
+    let description = "Open list, export and observation streams.";
     report("compliance_core_calls_in_flight", "Calls in flight in the core.", |quotas| quotas.calls.open());
     report("compliance_core_streams_open", description, |quotas| quotas.streams.open());
-    report("compliance_core_watchers", "Open watches of changes.", |quotas| quotas.watchers.open());
+    report("compliance_core_watchers", "Open change watches.", |quotas| quotas.watchers.open());
     let description = "Memory in use by requests and their responses, in bytes.";
     report("compliance_core_memory_held_bytes", description, |quotas| quotas.memory.reserved());
 }

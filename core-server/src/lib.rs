@@ -2,7 +2,7 @@
 //!
 //! A request passes through the pipeline (overload, [`access`], deadline, panics), its resource's service (rules), and one SQL statement.
 //! [`Core::serve`] serves the network. [`Core::clients`] returns in-process clients.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "test tasks end with the test"))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "the test's runtime aborts its tasks"))]
 
 pub mod access;
 mod affiliates;

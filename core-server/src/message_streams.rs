@@ -152,7 +152,7 @@ pub(crate) trait Chunks: Send + 'static {
 
 /// Serves a chunk stream until its timeout. `chunks` creates the stream's state for the caller's company.
 ///
-/// While a client does not read its acknowledgements, the stream reads no more chunks.
+/// Reads no more chunks until the client reads its acknowledgements.
 pub(crate) fn serve_chunks<C: Chunks>(
     backend: &Arc<Backend>,
     request: Request<Streaming<C::Request>>,
@@ -218,7 +218,7 @@ impl<R: Send + 'static> Stream<R> {
     }
 }
 
-/// Runs a step for at most this time, and not beyond the deadline.
+/// Runs a step for at most `time`, and never past the deadline.
 async fn bound<T>(deadline: Instant, time: Duration, step: impl Future<Output = T>) -> Result<T, Error> {
     let deadline = deadline.min(Instant::now() + time);
     deadline::until(deadline, step).await.map_err(|_| Error::deadline_exceeded())

@@ -1,7 +1,7 @@
 //! Operations for internal services: crawlers, case tools and migrations write the data that partners read.
 //!
-//! Each operation runs one statement for a whole request or stream chunk. It first validates the items and resolves their names, so only
-//! invalid items are rejected.
+//! Each operation runs one statement for a whole request or stream chunk. It first validates the items and resolves their names, so an
+//! invalid item does not fail the others.
 
 mod case_digests;
 mod case_updates;

@@ -29,7 +29,7 @@ const LARGE_PAGES: usize = 4;
 const LARGE_PAGE_SHARE: usize = 4;
 /// Maximum number of health and reflection streams, which need no token.
 pub const OPEN_STREAMS: usize = 1024;
-/// Maximum number of watchers. Each watcher uses little memory, and a connection or one stream on a connection.
+/// Maximum number of watchers. Each watcher uses little memory, but occupies a connection or one stream on a connection.
 const WATCHERS: usize = 10_000;
 /// Maximum number of watchers per company.
 pub const WATCHERS_OF_A_COMPANY: usize = 2000;
@@ -155,7 +155,7 @@ const OTHER: &str = "other";
 
 /// Usage metrics per company, with a bounded number of labels.
 ///
-/// A label lasts until the process ends. The first companies that call get their own labels, and the others share one. Companies with their
+/// A label lasts until the process ends. The first companies to call get their own labels, and the others share one. Companies with their
 /// own limits get a label at startup, because operators watch them.
 pub(crate) struct Usage {
     most: usize,
@@ -182,7 +182,7 @@ impl Usage {
         Arc::new(usage)
     }
 
-    /// Counts a finished call, and the items that it wrote.
+    /// Counts a finished call and the items that it wrote.
     pub(crate) fn called(&self, company: i64, code: Code, duration: Duration, written: usize) {
         if !is_installed() {
             return;

@@ -5,7 +5,7 @@ use storage::{Schema, table::Expected};
 
 use crate::{affiliates, cases, changes, monitoring, overview, urls, webhooks};
 
-/// The tables, and the statements that use them.
+/// The tables and the statements that use them.
 pub(crate) static SCHEMA: Schema = Schema {
     migrations: sqlx::migrate!("./migrations"),
     statements,
@@ -78,7 +78,7 @@ pub fn read_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// Returns the statements that scan a company's records by key, with their parameter types, for plan checks.
 ///
-/// These are searches, the overview, and changes. A scan ends when it has enough records or has read all records.
+/// Covers searches, the overview and changes. A scan ends when it has enough records or has read all records.
 pub fn scan_statements() -> impl Iterator<Item = (&'static str, &'static str)> {
     let changes = [changes::STATEMENT, changes::SEARCH, changes::CHANGED];
     let past = changes::PAST.values().map(|statement| (*statement, changes::TYPES_OF_PAST));
@@ -179,6 +179,9 @@ mod tests {
         let lists = list_statements().count();
         let described = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".sqlx")).unwrap().count();
         let all = lists + read_statements().count() + write_statements().count() + described + others;
-        assert!(all <= STATEMENT_CACHE, "{all} statements, including {lists} for lists");
+        assert!(
+            all <= STATEMENT_CACHE,
+            "{all} statements ({lists} for lists) do not fit into a cache of {STATEMENT_CACHE}"
+        );
     }
 }

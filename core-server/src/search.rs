@@ -1,8 +1,8 @@
-//! Searches for records that contain all words of a text, regardless of case, accents and word order.
+//! Searches for records that contain all words of a query, regardless of case, accents and word order.
 //!
 //! No index covers substring matches, so a search reads the company's records in result order until it has enough. Exact matches come
 //! first, and use indexes. Parameters are subqueries, which hide their values from the planner, so the planner always chooses this order.
-//! The statement queue is fair to companies, and the call's deadline ends a search that takes too long.
+//! The statement queue is fair to companies, and the call's deadline ends slow searches.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -31,7 +31,7 @@ pub(crate) fn patterns(text: &str) -> Vec<String> {
     text.split_whitespace().map(pattern).collect()
 }
 
-/// Parses a text as an ID: `494`, `#494`, or `URL 494` for the kind `URL`.
+/// Parses text as an ID: `494`, `#494`, or `URL 494` for the kind `URL`.
 pub(crate) fn record_id(kind: &str, text: &str) -> Option<i64> {
     let text = text.trim();
     let number = match text.get(..kind.len()) {
@@ -97,7 +97,7 @@ fn pattern(word: &str) -> String {
     let mut pattern = String::with_capacity(plain.len() * 64);
     let mut rest = plain.as_slice();
     while let [first, after @ ..] = rest {
-        // A single character can match two letters.
+        // A single character can match two letters, such as `ß`.
         if let [second, after @ ..] = after
             && let Some(letters) = ALIKE.get(&rest[..2])
         {

@@ -58,7 +58,7 @@ pub use health::unready;
 
 /// How long clients can still read the "not serving" status after the port closes.
 const WATCHERS_TIME: Duration = Duration::from_millis(250);
-/// Interval at which monthly partitions are created and dropped. Each is created one month ahead.
+/// Interval between runs that create and drop monthly partitions. Each partition is created one month ahead.
 const UPKEEP_INTERVAL: Duration = Duration::from_mins(10);
 /// Interval at which the rate limiter evicts idle companies.
 const RATE_LIMIT_SWEEP: Duration = Duration::from_mins(1);
@@ -150,7 +150,7 @@ impl Core {
         let pipeline = Pipeline::new(access, backend.quotas.clone(), settings);
         let sender = Sender::new(&settings.webhooks).map_err(StartError::WebhookAuthorities)?;
         let (limit, mut routes) = (settings.message_limit, Routes::builder());
-        // Adds a network service with messages of up to `limit` bytes, and creates its in-process client.
+        // Adds a network service with messages of up to `limit` bytes and creates its in-process client.
         macro_rules! serve {
             ($module:ident::$server:ident, $service:expr $(, $limit:ident)?) => {{
                 let service = Arc::new($service);

@@ -27,7 +27,7 @@ pub struct CoreSettings {
     #[arg(long, env = "COMPLIANCE_RATE_LIMIT", default_value = "1000/s", value_name = "LIMIT")]
     pub rate_limit: RateLimit,
     /// Limit for one company, which overrides the general limit: COMPANY:LIMIT=VALUE, such as 17:rate-limit=200/s. The limits are
-    /// rate-limit (N/s, N/m or off) and in-flight. Separate several limits with commas, or repeat the flag.
+    /// rate-limit (N/s, N/m or off) and in-flight. Separate multiple limits with commas, or repeat the flag.
     #[arg(
         id = "company-limit",
         long,
@@ -68,7 +68,7 @@ pub struct CoreSettings {
     #[arg(long, env = "COMPLIANCE_MESSAGE_MEMORY", default_value = "128MiB", value_name = "SIZE",
           value_parser = size(1 << 20..=u64::MAX))]
     pub message_memory: usize,
-    /// Memory for all requests, encoded and decoded. A company can use at most half of it.
+    /// Maximum memory for all requests, encoded and decoded. A company can use at most half of it.
     #[arg(long, env = "COMPLIANCE_REQUEST_MEMORY", default_value = "384MiB", value_name = "SIZE",
           value_parser = size(1 << 20..=u64::MAX))]
     pub request_memory: usize,
@@ -95,8 +95,8 @@ pub struct WebhookSettings {
     /// Do not deliver changes to webhooks from this core; other cores deliver them.
     #[arg(id = "no-webhook-delivery", long, env = "COMPLIANCE_NO_WEBHOOK_DELIVERY")]
     pub no_delivery: bool,
-    /// Private networks that can contain webhook endpoints, in addition to the internet, such as 10.1.0.0/16. Separate several networks
-    /// with commas, or repeat the flag.
+    /// Private networks to allow for webhook endpoints, in addition to the internet, such as 10.1.0.0/16. Separate multiple networks with
+    /// commas, or repeat the flag.
     #[arg(
         id = "webhook-networks",
         long,
@@ -113,7 +113,7 @@ pub struct WebhookSettings {
 /// Connection limits for the gRPC port.
 #[derive(Args, Clone, Debug)]
 pub struct GrpcConnections {
-    /// Maximum time for a gRPC connection to send the head of its first request.
+    /// Maximum time to receive the headers of a gRPC connection's first request.
     #[arg(id = "grpc-header-timeout", long, env = "COMPLIANCE_GRPC_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub header_timeout: Duration,
@@ -121,8 +121,8 @@ pub struct GrpcConnections {
     #[arg(id = "grpc-idle-timeout", long, env = "COMPLIANCE_GRPC_IDLE_TIMEOUT", default_value = "5m", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub idle_timeout: Duration,
-    /// Time after which a gRPC connection accepts no new calls, give or take a tenth. Clients then reconnect, so a load balancer can also
-    /// choose new cores. Running calls and streams continue. With 0, connections have no maximum age.
+    /// Time after which a gRPC connection accepts no new calls (±10%). Clients then reconnect, so a load balancer can assign them to
+    /// other cores. Running calls and streams continue. With 0, connections have no maximum age.
     #[arg(id = "grpc-max-connection-age", long, env = "COMPLIANCE_GRPC_MAX_CONNECTION_AGE", default_value = "30m", value_name = "TIME",
           value_parser = duration(Duration::ZERO..=Duration::from_hours(24)))]
     pub max_connection_age: Duration,

@@ -41,7 +41,7 @@ use crate::{
 
 pub(crate) struct ComplianceUrls {
     backend: Arc<Backend>,
-    /// Adds the URLs in small requests.
+    /// Adds URLs from small requests.
     add_few: Writes<AddFew>,
 }
 

@@ -63,7 +63,7 @@ const WEBHOOK_TESTS: usize = 32;
 const WEBHOOK_COMPANY_TESTS: usize = 4;
 
 /// The disabled reason for a webhook that a request disabled.
-const DISABLED: &str = "A request disabled the webhook.";
+const DISABLED: &str = "The webhook was disabled through the API.";
 
 pub(crate) struct Webhooks {
     backend: Arc<Backend>,

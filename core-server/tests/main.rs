@@ -1,6 +1,6 @@
 //! Integration tests for the core, against a real PostgreSQL server. A single binary is linked once and starts one server.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-#![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
+#![allow(clippy::disallowed_methods, reason = "the test's runtime aborts its tasks")]
 
 mod changes;
 mod citus;

@@ -51,16 +51,14 @@ async fn unauthenticated_streams_are_limited() {
         assert!(reflections.iter().all(Result::is_ok) && watches.iter().all(Result::is_ok));
         let refused = watch(&first).await.expect_err("the core accepted too many streams");
         assert_eq!((refused.code(), &*reason_of(&refused)), (Code::ResourceExhausted, "RATE_LIMITED"), "{refused:?}");
-        let expected = format!(
-            "This instance of the service has reached its limit for open health and reflection streams: {most}."
-        );
+        let expected = format!("This instance has reached its limit of open health and reflection streams: {most}.");
         assert_eq!(refused.message(), expected);
         assert_eq!(reflect(&second).await.err().map(|status| status.code()), Some(Code::ResourceExhausted));
 
         let check = HealthClient::new(second.clone()).check(HealthCheckRequest::default()).await.unwrap();
         assert_eq!(check.into_inner().status(), ServingStatus::Serving);
 
-        // A stream stops counting once the service receives the client's reset.
+        // The service counts a stream until it receives the client's reset.
         drop(watches.pop());
         let mut again = watch(&first).await;
         while again.is_err() {

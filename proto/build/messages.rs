@@ -29,7 +29,9 @@ pub(crate) fn generate(pool: &DescriptorPool) -> anyhow::Result<String> {
     let names: Vec<String> = messages.values().map(|message| format!("&{}", static_name(message))).collect();
     writeln!(code, "pub(crate) const ALL: &[&Message] = &[{}];", names.join(", "))?;
     for name in ENUMS {
-        let values = pool.get_enum_by_name(&format!("compliance.v1.{name}")).context("the enum is not declared")?;
+        let values = pool
+            .get_enum_by_name(&format!("compliance.v1.{name}"))
+            .with_context(|| format!("the enum {name} is not declared"))?;
         write_enum(&values, &mut code)?;
     }
     Ok(code)

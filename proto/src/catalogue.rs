@@ -1,8 +1,8 @@
 //! The vocabularies that every company starts with.
 //!
-//! Names that a company adds have IDs from [`FIRST_OWN_ID`] up. The default IDs never change, and are the same for every company.
+//! A company's custom names have IDs from [`FIRST_OWN_ID`] up. The default IDs never change, and are the same for every company.
 
-/// Lowest ID of a company's own names.
+/// Lowest ID of a company's custom names.
 pub const FIRST_OWN_ID: i32 = 1000;
 
 /// A vocabulary: the names that a field allows.

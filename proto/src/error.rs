@@ -165,7 +165,7 @@ impl Error {
     /// Returns the error for a sync that would change more than `max_absent` absent affiliates.
     pub fn too_many_absent(absent: i64, max_absent: i64, status: &str) -> Self {
         let message = format!(
-            "The sync would set {absent} absent affiliates to {status}, and max_absent allows {max_absent}. None was changed. If \
+            "The sync would set {absent} absent affiliates to {status}, but max_absent allows only {max_absent}. None was changed. If \
              the list is complete, set max_absent to {absent}."
         );
         Self::new(Reason::FailedPrecondition, message).with("absent", absent).with("max_absent", max_absent)

@@ -1,7 +1,7 @@
 //! The contract of the Affiliate Compliance Service, shared by both layers.
 //!
 //! Contains the messages and services compiled from `proto/`, the field rules, the error table, tokens and vocabularies.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "test tasks end with the test"))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "the test's runtime aborts its tasks"))]
 
 pub mod batch_read;
 pub mod catalogue;

@@ -88,7 +88,7 @@ impl Checker {
         self.mask.as_ref().is_none_or(|mask| mask.iter().any(|path| path == field.name))
     }
 
-    /// Checks a string, reported under `name`. An empty string counts as absent, unless the field is an element's entry.
+    /// Checks a string, reported under `name`. Treats an empty string as absent, unless the field is an element's entry.
     pub fn text(&mut self, name: &str, field: &Field, value: Option<&str>) {
         let Some(text) = value.filter(|text| !text.is_empty() || field.entry) else {
             return match value {
@@ -125,7 +125,7 @@ impl Checker {
         }
     }
 
-    /// Checks that a string is present. `with` ends the message, and names the field that needs the string.
+    /// Checks that a string is present. `with` completes the message, and names the field that needs the string.
     pub fn needs(&mut self, field: &Field, value: Option<&str>, with: &str) {
         if value.is_none_or(str::is_empty) {
             self.must(field.name, field, format_args!("is required{with}"));

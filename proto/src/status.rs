@@ -55,8 +55,8 @@ impl From<Error> for Status {
 impl From<&Status> for Error {
     /// Restores an error from the status that [`Status::from`] created.
     ///
-    /// If our `ErrorInfo` is missing, only the code counts, because the message can come from anywhere. A status with a source comes from the
-    /// transport, after the connection broke.
+    /// If our `ErrorInfo` is missing, uses only the code, because the message can come from anywhere. A status with a source comes from
+    /// the transport, after the connection broke.
     fn from(status: &Status) -> Self {
         if status.source().is_some() && !matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled) {
             return Self::core_unavailable();

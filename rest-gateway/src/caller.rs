@@ -67,7 +67,8 @@ impl<R> CoreResponse<R> {
 
     /// Builds a response with records of at least `bytes` bytes.
     ///
-    /// A large response is serialized on a separate thread. The response holds its memory reservation until it is sent, even to a slow client.
+    /// A large response is serialized on a separate thread. The response holds its memory reservation until it is sent, even if the
+    /// client is slow.
     pub(crate) fn respond(
         self,
         caller: &Caller,
@@ -260,7 +261,7 @@ fn refuse_unsupported(parts: &Parts, supports_if_match: bool) -> Result<(), Erro
         [(IF_MATCH, "If-Match"), (IF_NONE_MATCH, "If-None-Match"), (IF_UNMODIFIED_SINCE, "If-Unmodified-Since")]
     {
         if parts.headers.contains_key(&header) && !(supports_if_match && header == IF_MATCH) {
-            violations.report(name, |label| format!("The {label} header is not supported by this operation."));
+            violations.report(name, |label| format!("This operation does not support the {label} header."));
         }
     }
     if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }

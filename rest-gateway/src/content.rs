@@ -3,7 +3,7 @@
 use compliance_api::{error::Error, rules::Violations};
 use http::{HeaderMap, header::CONTENT_TYPE};
 
-/// Media types of table files.
+/// Media types of spreadsheet files: CSV and XLSX.
 pub const FILES: [&str; 2] = ["text/csv", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"];
 
 /// Query parameters that control how a file is read.
@@ -12,7 +12,7 @@ pub const FILE_OPTIONS: [&str; 5] = ["dates", "encoding", "sheet", "columns", "e
 /// Options of other operations and programs, without separators. Ignoring one could save a file by mistake, or leave affiliates unchanged.
 const FOREIGN_OPTIONS: [&str; 5] = ["absentstatus", "maxabsent", "reportabsent", "validateonly", "dryrun"];
 
-/// Returns whether a query parameter is an option that other operations, bodies or programs have.
+/// Returns whether a query parameter is an option of another operation, body or program.
 pub(crate) fn is_foreign_option(name: &str) -> bool {
     FOREIGN_OPTIONS.contains(&&*name.to_ascii_lowercase().replace(['_', '-'], ""))
 }

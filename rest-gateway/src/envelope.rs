@@ -209,7 +209,7 @@ pub(crate) fn with_location(mut response: Response, collection: &str, id: i64) -
 }
 
 fn to_json(body: &impl Serialize) -> Option<Vec<u8>> {
-    // Most bodies are one record or a page of results. Pages of records grow from here in a few steps.
+    // Fits most bodies: one record, or a page of results. Pages of records grow in a few steps.
     let mut json = Vec::with_capacity(1536);
     match serde_json::to_writer(&mut json, body) {
         Ok(()) => Some(json),

@@ -1,4 +1,4 @@
-//! Converts requests to messages. The gateway itself rejects only values that a message cannot hold. The core enforces the rules.
+//! Converts requests to messages. The gateway itself rejects only values that a message cannot represent. The core enforces the rules.
 
 mod batch;
 pub(crate) mod bodies;

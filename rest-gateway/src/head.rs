@@ -206,7 +206,7 @@ impl IfMatch {
     /// Reports the header as a violation in a batch.
     pub(crate) fn refuse(&self, violations: &mut Violations) {
         if self.0.is_some() {
-            let message = |label: &str| format!("The {label} header is for one affiliate, not for a batch.");
+            let message = |label: &str| format!("The {label} header applies to one affiliate, not to a batch.");
             violations.report("If-Match", message);
         }
     }

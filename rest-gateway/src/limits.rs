@@ -58,7 +58,7 @@ pub(crate) const LONG_RESPONSES_PER_CONNECTION: usize = 64;
 pub(crate) const RESPONSE_WINDOW: u32 = 1 << 20;
 /// How much longer the gateway waits than the core, so the core's own deadline error arrives first.
 pub(crate) const CORE_DEADLINE_SLACK: Duration = Duration::from_millis(500);
-/// How long a batch of reads can take before further batches start.
+/// How long a batch of reads can take before more batches start.
 pub(crate) const READ_SLOW_AFTER: Duration = Duration::from_millis(10);
 /// Maximum number of batches in flight when some are slow.
 pub(crate) const READ_BATCHES_WHEN_SLOW: usize = 64;

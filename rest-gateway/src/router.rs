@@ -119,7 +119,7 @@ macro_rules! routes {
     };
 }
 
-// The fields of the requests in brackets are the query parameters. `scope` names the core operation whose scope a route needs.
+// A route's query parameters are the fields of the request types in brackets. `scope` names the core operation whose scope a route needs.
 routes! {
     get "/api/affiliates" => affiliates::list, [ListAffiliatePageRequest, ListAffiliatesRequest];
     post "/api/affiliates" => affiliates::create, file(BATCH_CREATE_AFFILIATES);

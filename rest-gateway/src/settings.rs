@@ -26,8 +26,8 @@ pub struct Settings {
     #[arg(long, env = "COMPLIANCE_BODY_LIMIT", default_value = "32MiB", value_name = "SIZE",
           value_parser = size(ANY_SIZE))]
     pub body_limit: usize,
-    /// Memory for all REST requests, encoded and decoded. A company can use at most half of the memory that other companies leave free. With the core
-    /// in this process, --request-memory applies to both.
+    /// Maximum memory for all REST requests, encoded and decoded. A company can use at most half of it. If the core runs in the same
+    /// process, --request-memory covers both tiers instead.
     #[arg(long, env = "COMPLIANCE_BODY_MEMORY", default_value = "384MiB", value_name = "SIZE",
           value_parser = size(ANY_SIZE))]
     pub body_memory: usize,
@@ -46,8 +46,8 @@ pub struct Settings {
     /// Limits of client connections.
     #[command(flatten)]
     pub connections: RestConnections,
-    /// Origin of web pages that can call the REST API from a browser, such as `https://partner.example`; `*` allows any. Separate several origins
-    /// with commas.
+    /// Origin of web pages that can call the REST API from a browser, such as `https://partner.example`; `*` allows any. Separate multiple
+    /// origins with commas.
     #[arg(id = "cors-origin", long, env = "COMPLIANCE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',', value_parser = origin)]
     pub cors_origins: Vec<HeaderValue>,
     /// How officers sign in to the console.
@@ -67,7 +67,7 @@ pub struct Settings {
 /// Limits of connections to the REST port.
 #[derive(Args, Clone, Debug)]
 pub struct RestConnections {
-    /// Maximum time for a connection to send the head of its first request.
+    /// Maximum time to receive the headers of a connection's first request.
     #[arg(id = "rest-header-timeout", long, env = "COMPLIANCE_REST_HEADER_TIMEOUT", default_value = "30s", value_name = "TIME",
           value_parser = duration(ANY_TIME))]
     pub header_timeout: Duration,

@@ -7,8 +7,8 @@ use url::{Host, Url};
 /// The OpenID Connect provider whose accounts sign in to the console.
 #[derive(Args, Clone, Debug, Serialize)]
 pub struct ConsoleSignIn {
-    /// Issuer of the OpenID Connect provider whose accounts sign in to the console, such as `https://login.example/realms/main`.
-    /// Without it, the console accepts only tokens.
+    /// Issuer of the OpenID Connect provider for console sign-in, such as `https://login.example/realms/main`. Without an issuer, the
+    /// console accepts only tokens.
     #[arg(id = "console-oidc-issuer", long, env = "COMPLIANCE_CONSOLE_OIDC_ISSUER", value_name = "URL", value_parser = issuer,
           requires = "console-oidc-client-id")]
     pub issuer: Option<String>,
@@ -35,7 +35,8 @@ pub struct ConsoleSignIn {
         value_name = "TOKEN"
     )]
     pub token: SentToken,
-    /// Origin of the provider's endpoints, such as `https://tokens.example`, if it differs from the issuer's. Separate several origins with commas.
+    /// Origin of the provider's endpoints, such as `https://tokens.example`, if it differs from the issuer's. Separate multiple origins
+    /// with commas.
     #[arg(id = "console-oidc-origin", long, env = "COMPLIANCE_CONSOLE_OIDC_ORIGIN", value_name = "ORIGIN", value_delimiter = ',',
           value_parser = origin)]
     #[serde(skip)]

@@ -212,7 +212,7 @@ async fn abandoned_reads_do_not_affect_others() {
 
 /// A caller that immediately retries rejected messages receives about ten responses per second, as for other rejected calls.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rejected_messages_are_delayed() {
+async fn rejections_of_batch_reads_are_delayed() {
     const CALLERS: usize = 4;
     const MESSAGES: usize = 100;
     let service = TestService::start().await;
@@ -225,7 +225,7 @@ async fn rejected_messages_are_delayed() {
         }
     });
     join_all(calls).await;
-    // The core sends ten rejections per 0.1 s immediately. Each further rejection takes at least 50 ms.
+    // The core sends ten rejections per 0.1 s immediately. Each additional rejection takes at least 50 ms.
     let (sent, elapsed) = ((CALLERS * MESSAGES) as f64, started.elapsed().as_secs_f64());
     let most = 10.0 * (elapsed / 0.1 + 1.0) + CALLERS as f64 * elapsed / 0.05;
     assert!(sent <= most, "{sent} rejected messages in {elapsed} s");

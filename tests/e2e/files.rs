@@ -231,7 +231,7 @@ async fn invalid_rows_reject_the_whole_affiliate_file() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn invalid_rows_reject_the_whole_url_file() {
+async fn one_invalid_row_fails_the_whole_url_file() {
     let service = TestService::start().await;
     for index in 0..2 {
         for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
@@ -373,7 +373,7 @@ async fn file_responses_report_ignored_rows() {
     let wrong: &[&[&str]] = &[&["Partners"], affiliates[1], &["1", "Ann", "12345678901234567"]];
     let urls: &[&[&str]] =
         &[&["Links", ""], &["url", "id"], &["https://a.example/", "1"], &["https://b.example/", "2"]];
-    let note = json!(["ignored, because they are above the headings: rows 1 to 1"]);
+    let note = json!(["ignored rows above the headings: 1 to 1"]);
     for index in 0..2 {
         for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
             let created = {

@@ -263,7 +263,7 @@ async fn tokens_are_checked_first() {
         let rest = RestClient::new(address, None);
         let good = token(company);
         let with = |value: String| rest.request("GET", "/urls").header("Authorization", value);
-        let scheme = "The Authorization header must have a bearer token: write Bearer and a space before the token.";
+        let scheme = "The Authorization header must have the form: Bearer TOKEN.";
         for (request, message) in [
             (
                 with(format!("Bearer {good}")).header("Authorization", format!("Bearer {good}")),

@@ -112,7 +112,7 @@ async fn response_field_names_are_reported_as_ignored() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn cors_exposes_the_ignored_name_headers() {
+async fn cors_exposes_headers_with_ignored_names() {
     let settings = Settings { cors_origins: vec!["*".parse().unwrap()], ..Settings::default() };
     let service = TestService::with(Options { settings, ..Options::default() }).await;
     let request = service.rest(new_company()).request("GET", "/urls?perpage=1");

@@ -2,7 +2,7 @@
 //!
 //! `docs/testing.md` describes the modules and how to add a case.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-#![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
+#![allow(clippy::disallowed_methods, reason = "the test's runtime aborts its tasks")]
 #![allow(clippy::too_many_lines, clippy::type_complexity, reason = "tables of cases are long and wide")]
 
 mod batch_read;

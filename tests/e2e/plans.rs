@@ -433,7 +433,7 @@ async fn bulk_loads_do_not_scan_existing_records() {
     .fetch_all(&mut connection)
     .await
     .unwrap();
-    // There are 160,500 rows with up to four foreign keys. Setting a URL's case requires an extra lookup.
+    // The test loads 160,500 rows with up to four foreign keys each. Setting a URL's case requires an extra lookup.
     assert!(read.iter().any(|(index, _)| index == "compliance_urls_pkey"), "no foreign key checks in {read:?}");
     assert!(read.iter().all(|(_, entries)| *entries < 400_000), "{read:?}");
 }

@@ -1,6 +1,6 @@
 //! Writes and reads real addresses.
 //!
-//! The addresses come from `real_input.txt`, unless `COMPLIANCE_REAL_URLS` names a different file.
+//! The addresses come from `real_input.txt`, unless `COMPLIANCE_REAL_URLS` names another file.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -211,7 +211,7 @@ async fn service_role_cannot_alter_recorded_changes() {
     assert_eq!(verify(&mut owner, company).await.unwrap(), None);
 }
 
-/// An existing record keeps all its entries, even those from before it was deleted and re-created.
+/// An existing record keeps all its entries, even entries from before the record was deleted and re-created.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn service_role_can_erase_only_deleted_records() {
     let (core, mut service) = connect().await;
@@ -251,7 +251,7 @@ async fn service_role_can_erase_only_deleted_records() {
         (1, 4, "1, 1", "4, 5"),
         (99, -5, "1", "5"),
         (0, 5, "1", "5"),
-        // A different incident with the same ID exists.
+        // Another incident with the same ID exists.
         (5, 1, "5", "1"),
         // Vocabularies are erased with their company.
         (6, 1001, "6", "1001"),

@@ -194,7 +194,7 @@ async fn committed_changes_arrive_in_order() {
     for positions in received {
         assert_eq!(positions, (3..=34).collect::<Vec<_>>());
     }
-    // Many changes arrive in several messages.
+    // A large set of changes is split across several messages.
     add(&service.pool, company, 20_001..=23_000).await;
     for watch in &mut watches {
         assert_eq!(watch.up_to(3034).await, (35..=3034).collect::<Vec<_>>());
@@ -451,7 +451,7 @@ async fn event_streams_set_proxy_and_cache_headers() {
     }
 }
 
-/// There are more watches than streams on a core connection, and other calls still succeed.
+/// The watches outnumber the streams on a core connection, and other calls still succeed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_gateway_serves_hundreds_of_watches() {
     const WATCHES: usize = 300;

@@ -36,7 +36,7 @@ start_service() {
 # Creates a folder for the services. At exit, stops the services and removes the folder.
 start_folder() {
     folder=$(mktemp -d)
-    # When root starts the service, its database runs as a different user, who needs access to this folder.
+    # When root starts the service, its database runs as another user, who needs access to this folder.
     chmod 755 "$folder"
     services=()
     trap stop_services EXIT

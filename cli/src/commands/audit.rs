@@ -21,7 +21,7 @@ use crate::{
 /// Exit status for an altered record.
 const BROKEN: u8 = 3;
 
-/// Verify the record of changes, or print its current end. Each row contains a hash of its content and of the previous row.
+/// Verify the record of changes, or print its last position. Each row contains a hash of its content and of the previous row.
 #[derive(Args, Debug)]
 pub(crate) struct AuditArgs {
     #[command(subcommand)]

@@ -72,8 +72,8 @@ const SERVER: &str = "
                 - (select count(*) from pg_stat_activity
                    where usename = current_user and application_name = current_setting('application_name')))";
 
-/// Check what a service needs on this machine: ports, certificates, the database and its connections, permissions, keys, a token, file
-/// descriptors, cores that a gateway calls. With --counts, check the stored data instead.
+/// Check whether this machine has what a service needs: ports, certificates, the database and its connections, permissions, keys, a token,
+/// file descriptors, and the cores behind a gateway. With --counts, check the stored data instead.
 ///
 /// Specify the same flags and variables as for `serve`, `core` or `gateway`. With --core-url and without a database, the command checks what
 /// a gateway needs.
@@ -252,7 +252,7 @@ fn descriptors(ports: u64) -> Found {
     warn_if(most < ports * ENOUGH_DESCRIPTORS, format!("the process can open {most} files and connections in total"))
 }
 
-/// Checks whether a service could listen on an address. Warns if the service already runs.
+/// Checks whether a service could listen on an address. Warns if the service is already running.
 fn port(address: std::net::SocketAddr, setting: &str) -> Found {
     match Port::bind(address, false, setting) {
         Ok(_) => ok(format!("{address} is free")),
@@ -263,7 +263,7 @@ fn port(address: std::net::SocketAddr, setting: &str) -> Found {
 /// Checks the configured database, or the service's own database.
 async fn check_database(args: &DoctorArgs, findings: &mut Findings) {
     let database = args.database();
-    let next_step = "correct this problem: until then, the service is not ready";
+    let next_step = "fix this problem: the service is not ready until then";
     if !database.url.is_given() {
         let folder = match database.data_dir.choose() {
             Ok(folder) => folder,
@@ -296,7 +296,7 @@ async fn check_database(args: &DoctorArgs, findings: &mut Findings) {
     }
 }
 
-/// Checks a database that responds.
+/// Checks a reachable database.
 async fn ask(args: &DoctorArgs, server: &DatabaseServer, findings: &mut Findings) -> anyhow::Result<()> {
     let pool = server.open().await?.pool;
     let (version, number, takes_writes, free): (String, i32, bool, i64) =
@@ -312,7 +312,7 @@ async fn ask(args: &DoctorArgs, server: &DatabaseServer, findings: &mut Findings
     let is_outdated = |error: &anyhow::Error| matches!(error.downcast_ref(), Some(DatabaseError::NotMigrated { .. }));
     let is_current = schema.is_ok();
     let schema = match schema {
-        Err(error) if server.is_own() && is_outdated(&error) => ok("`compliance serve` migrates the schema"),
+        Err(error) if server.is_own() && is_outdated(&error) => ok("out of date; `compliance serve` will migrate it"),
         schema => schema,
     };
     findings.add("schema", schema, "see docs/operations/upgrade.md; only migrations may change the schema");
@@ -346,7 +346,7 @@ async fn schema(pool: &PgPool) -> Found {
 
 fn rights(missing: &[String], is_owner: bool) -> Found {
     let named = missing.iter().take(NAMED_RIGHTS).map(String::as_str).collect::<Vec<_>>().join(", ");
-    ensure!(missing.is_empty(), "the role lacks {} of the required rights: {named}", missing.len());
+    ensure!(missing.is_empty(), "the role lacks {} required privileges, including {named}", missing.len());
     let found = if is_owner {
         "the role owns the tables, so the service could change the record of changes"
     } else {

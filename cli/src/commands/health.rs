@@ -28,7 +28,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Connection preface of HTTP/2 clients (RFC 9113, 3.4).
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Check whether a running service can serve requests. The exit status is 0 if the service can, and 1 if it cannot or does not respond.
+/// Check whether a running service can serve requests. The exit status is 0 if it can, and 1 if it cannot or does not respond.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance health
@@ -101,7 +101,7 @@ pub(super) async fn check_core(url: &str, tls: Option<ClientTls>) -> anyhow::Res
             let reason = reason.unwrap_or_else(|| anyhow::anyhow!("the core does not respond: {}", status.message()));
             return Err(reason.context(format!("{url} cannot be reached")));
         }
-        Err(status) => anyhow::bail!("the core reports an error: {}", status.message()),
+        Err(status) => anyhow::bail!("the core returned an error: {}", status.message()),
     };
     ensure!(status == ServingStatus::Serving, "the core is not serving: {status:?}");
     Ok(channel)
@@ -137,7 +137,7 @@ async fn failed_connection(url: &str, tls: Option<ClientTls>) -> Option<anyhow::
     let mut stream = match TcpStream::connect(&*addresses).await {
         Ok(stream) => stream,
         Err(error) => {
-            let next_step = "check that the core runs and listens there (--grpc-addr), and check firewalls";
+            let next_step = "check that the core is running and listening there (--grpc-addr), and check firewalls";
             return failed(format!("cannot connect: {error}"), next_step);
         }
     };

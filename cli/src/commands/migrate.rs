@@ -20,7 +20,8 @@ pub(crate) struct MigrateArgs {
     /// Existing role that the service connects as. The role must not own the tables. The command grants it the rights that the service needs.
     #[arg(long, env = "COMPLIANCE_SERVICE_ROLE", value_name = "ROLE")]
     service_role: Option<String>,
-    /// Minimum number of days to keep changes; the database drops them by month. Without this flag, the current value stays [default: 90].
+    /// Minimum number of days to keep changes; the database drops them by month. Without this flag, the retention does not change
+    /// [initially: 90].
     #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
     change_retention: Option<i32>,
 }

@@ -8,10 +8,10 @@ use crate::{
     output::print,
 };
 
-/// Move positions and IDs ahead after a backup was restored, or after a failover that lost changes. Readers of lost changes then receive 410,
-/// and webhooks report the restore. No position, ID or etag is used twice. A service detects most restores when it starts. Run this command
-/// after a restore that a service cannot detect, such as from a copy of the data folder or a snapshot. Running it again is safe: positions
-/// and IDs move ahead again.
+/// Advance positions and IDs after a restored backup, or after a failover that lost changes. Readers of lost changes then receive 410, and
+/// webhooks report the restore. No position, ID or etag is used twice. A service detects most restores when it starts. Run this command
+/// after a restore that a service cannot detect, such as from a snapshot or a copy of the data folder. Running it again is safe: positions
+/// and IDs advance again.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   compliance restored
@@ -32,5 +32,5 @@ pub(super) fn run(args: &RestoredArgs) -> anyhow::Result<()> {
     }
     let companies = jumps.iter().filter(|jump| jump.kind == "company").count();
     let sequences = jumps.len() - companies;
-    print(&format!("moved ahead the positions of {companies} companies and the IDs of {sequences} record types"))
+    print(&format!("advanced the positions of {companies} companies and the IDs of {sequences} record types"))
 }

@@ -182,8 +182,8 @@ The Affiliate Compliance Service is running.
   gRPC  {grpc}
   Data  {data}
 
-To read about REST and try it: http://{rest}/docs
-To look at records: http://{rest}/console
+Read and try the REST API: http://{rest}/docs
+Browse records: http://{rest}/console
 
 Company {DEMO_COMPANY} is for trying things out. Paste these lines into another terminal:
 

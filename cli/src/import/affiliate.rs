@@ -24,7 +24,7 @@ pub(super) fn parse(
     let is_read_only = |key: &&String| headings.is_read_only::<AffiliateRow>(key);
     let read_only: Vec<&str> = object.keys().filter(is_read_only).map(String::as_str).collect();
     if !read_only.is_empty() {
-        warning.call_once(|| tracing::warn!("ignored, because the service assigns them: {}", read_only.join(", ")));
+        warning.call_once(|| tracing::warn!("ignored fields that the service assigns: {}", read_only.join(", ")));
     }
     let (mut values, mut errors) = (Values::new(), Vec::new());
     for (key, value) in object {

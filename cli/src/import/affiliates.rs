@@ -93,7 +93,7 @@ pub(super) async fn send(
     Ok(())
 }
 
-/// Checks affiliates without sending them. The second of two rows with the same name counts as a duplicate.
+/// Checks affiliates without sending them. If two rows have the same name, the second is a duplicate.
 async fn check_only(
     mut batches: Batches<AffiliateRow>,
     on_duplicate: OnDuplicate,

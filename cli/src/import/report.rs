@@ -61,7 +61,7 @@ impl Report {
             Ok(there) if there.is_symlink() => Some("is a link"),
             Ok(there) if !there.is_file() => Some("is not a regular file"),
             Ok(_) if is_report(&path).with_context(|| format!("cannot read {}", path.display()))? => None,
-            Ok(_) => Some("exists and is not a report"),
+            Ok(_) => Some("already exists, and its content is not a report"),
         };
         match reason {
             Some(reason) => bail!("the report {} {reason} (choose another file with --report)", path.display()),

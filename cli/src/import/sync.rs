@@ -90,7 +90,7 @@ fn failed(status: &Status) -> anyhow::Error {
     let error = Error::from(status);
     match error.reason {
         Reason::FailedPrecondition => {
-            refused(&error).context("too many affiliates are absent (--max-absent allows more)")
+            refused(&error).context("too many affiliates are absent (raise --max-absent to allow more)")
         }
         _ => refused(&error),
     }
@@ -180,7 +180,7 @@ pub(super) async fn send(
             recorder.count_absent(1, u64::from(affiliate.changed));
             let before = affiliate.status.as_deref().unwrap_or("none");
             let after = match &absent.status {
-                Some(status) if affiliate.changed => format!("{before} becomes {status}"),
+                Some(status) if affiliate.changed => format!("changes from {before} to {status}"),
                 _ => format!("is {before}"),
             };
             let id = affiliate.affiliate_id;

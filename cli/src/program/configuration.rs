@@ -30,7 +30,7 @@ pub(crate) fn parse<P: CommandFactory + FromArgMatches>(arguments: impl IntoIter
     let parsed = command.try_get_matches_from_mut(arguments);
     let mut matches = parsed.unwrap_or_else(|error| {
         if let Some(variable) = variable_of_wrong_value(&error, &command) {
-            // If standard error is closed, there is nowhere left to report to.
+            // Ignore a closed standard error.
             let _ = writeln!(std::io::stderr(), "{error}\nThe value comes from the environment variable {variable}.");
             exit(WRONG_SETTING.into())
         }

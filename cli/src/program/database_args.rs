@@ -58,8 +58,7 @@ impl RemovedArgs {
             (None, Some(_)) => "read-database-url",
             (None, None) => return Ok(()),
         };
-        let reason =
-            "the service no longer reads from replicas: use one endpoint, --database-url (docs/operations/failover.md)";
+        let reason = "the service no longer reads from replicas: remove this setting, and set --database-url to one endpoint (docs/operations/failover.md)";
         Err(InvalidSetting::of(named(setting))(reason))
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     if error.chain().filter_map(|cause| cause.downcast_ref()).any(is_closed) {
         return ExitCode::from(CLOSED_PIPE);
     }
-    // If standard error is closed, there is nowhere left to report to.
+    // Ignore a closed standard error.
     let _ = writeln!(io::stderr(), "compliance: {}", describe(error));
     if is_wrong_setting(error) { ExitCode::from(WRONG_SETTING) } else { ExitCode::FAILURE }
 }

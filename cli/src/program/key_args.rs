@@ -45,8 +45,8 @@ pub(crate) struct SigningArgs {
     /// Audience of tokens (`aud`).
     #[arg(long = "jwt-audience", env = "COMPLIANCE_JWT_AUDIENCE", default_value = AUDIENCE, value_name = "NAME")]
     audience: String,
-    /// Claim with the company ID, as a number or as digits. Specify a name, such as `https://example.com/company`, or the path of a nested claim,
-    /// such as `tenant.id`.
+    /// Claim with the company ID, as a number or a string of digits. Specify a name, such as `https://example.com/company`, or the path of
+    /// a nested claim, such as `tenant.id`.
     #[arg(long = "jwt-company-claim", env = "COMPLIANCE_JWT_COMPANY_CLAIM", default_value = COMPANY_CLAIM, value_name = "NAME")]
     company_claim: String,
 }
@@ -173,7 +173,7 @@ impl KeyArgs {
         let verifier = verifier.can_refresh().then(|| Arc::clone(verifier))?;
         let interval = self.jwks_refresh;
         describe_counter!(FAILURES, "Failed key set reloads.");
-        describe_gauge!(LOADED, "Time at which the current key sets were loaded, in seconds since 1970.");
+        describe_gauge!(LOADED, "Unix time at which the current key sets were loaded.");
         let (failures, loaded) = (counter!(FAILURES), gauge!(LOADED));
         let record = move || loaded.set(unix_now().unwrap_or_default() as f64);
         failures.increment(0);

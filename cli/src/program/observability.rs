@@ -44,10 +44,10 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Observability")]
 pub(crate) struct TelemetryArgs {
-    /// Unique name of this process in metrics, traces and the log [default: host name and process ID].
+    /// Unique name of this process in metrics, traces and logs [default: host name and process ID].
     #[arg(long, env = "COMPLIANCE_INSTANCE", value_name = "NAME")]
     instance: Option<String>,
-    /// Address of Prometheus metrics (`/metrics`) and the log filter (`/log`). Without an address, the service collects no metrics.
+    /// Listen address for Prometheus metrics (`/metrics`) and the log filter (`/log`). Without an address, the service collects no metrics.
     #[arg(long, env = "COMPLIANCE_ADMIN_ADDR", value_name = "ADDR", value_parser = listen_address)]
     admin_addr: Option<SocketAddr>,
     /// Address of an OpenTelemetry collector (OTLP over gRPC) for traces: `http://host:4317` or `https://host:4317`. Without an address,
@@ -163,7 +163,7 @@ async fn log_filter() -> String {
 async fn set_log_filter(body: Body) -> Result<String, (StatusCode, String)> {
     let is_local = http_server::peer().is_some_and(|peer| peer.ip().to_canonical().is_loopback());
     if !is_local {
-        return Err((StatusCode::FORBIDDEN, "only this machine can change the log filter\n".to_owned()));
+        return Err((StatusCode::FORBIDDEN, "the log filter can be changed only from this machine\n".to_owned()));
     }
     let invalid = |reason: String| (StatusCode::BAD_REQUEST, format!("{reason}\n"));
     let body = timeout(BODY_TIMEOUT, to_bytes(body, MAX_FILTER)).await.ok().and_then(Result::ok);

@@ -71,7 +71,7 @@ fn all_permits_become_free(programs: &Programs, service: &Service) {
             let in_use = || programs.blocked_statements() == PERMITS;
             wait_until("every call waits or is rejected", || in_use() || refused.load(Ordering::Relaxed) > 0);
             if in_use() {
-                // Without a limit, the core would only check the access of this call.
+                // Without a limit, the core would only check this call's access.
                 let (status, ..) = service.request("GET", "/api/urls?page=0", &token_of(99), "");
                 // On a busy machine, a statement may have ended before this call.
                 assert!(status == 503 || !in_use(), "{status}");

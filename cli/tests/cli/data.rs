@@ -256,7 +256,7 @@ fn encodings_and_separators_are_detected_or_rejected() {
     assert_eq!(dry(&marked, &[]).1, json!(1));
     let western = file(&data, "western.csv", &[header.as_bytes(), b"1;J\xfcrgen \x80\r\n"].concat());
     let (code, _, log) = dry(&western, &[]);
-    assert!(code == Some(2) && log.contains("line 2 reads \"Jürgen €\""), "{log}");
+    assert!(code == Some(2) && log.contains("line 2 contains \"Jürgen €\""), "{log}");
     assert_eq!(dry(&western, &["--encoding", "windows-1252"]).1, json!(1));
     let utf16: Vec<u8> = format!("\u{feff}{header}1;Jürgen\r\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
     assert_eq!(dry(&file(&data, "utf16.csv", &utf16), &[]).1, json!(1));

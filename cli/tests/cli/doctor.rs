@@ -209,7 +209,7 @@ fn doctor_detects_unusable_private_database() {
     found("");
 }
 
-/// Only root can run a program as a different user.
+/// Only root can run a program as another user.
 #[test]
 fn startup_error_names_data_folder_owner() {
     if !Uid::effective().is_root() {

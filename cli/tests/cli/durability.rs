@@ -120,7 +120,7 @@ impl Load {
                     self.wrong.lock().unwrap().push(format!("{status}: {body}"));
                     return;
                 }
-                // The writer paused so long that the service closed the idle connection.
+                // The writer paused for too long, and the service closed the idle connection.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && idle > IDLE => return,
                 Err(_) => {
                     self.unanswered.fetch_add(1, Ordering::Relaxed);

@@ -92,7 +92,7 @@ fn erase_command_handles_large_affiliates() {
 fn erase_beside(arguments: &[&str], first: &'static str, more: &'static str) {
     let programs = Programs::new();
     programs.run(FILL);
-    // The writer never gives up its lock wait, so the command must give way.
+    // The writer never stops waiting for locks, so the command has to back off.
     let mut writer = programs.hold_as_admin(first);
     let command = programs.erase(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("the command waits for the writer", || programs.number(WAITING) == 1);

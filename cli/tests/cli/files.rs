@@ -192,7 +192,7 @@ fn export_replaces_only_regular_files() {
     fs::create_dir(folder.path("d.csv")).unwrap();
     let refused = export("d.csv");
     assert_eq!(refused.status.code(), Some(1));
-    assert!(errors(&refused).contains("d.csv: is a folder"), "{}", errors(&refused));
+    assert!(errors(&refused).contains("d.csv: it is a folder"), "{}", errors(&refused));
     let mut without_service = compliance(&folder.data);
     without_service.current_dir(folder.data.path()).args(["export", "affiliates", "--company", "7"]);
     let (status, ..) = output(without_service.args(["--core-url", "http://127.0.0.1:1", "--output", "e.csv"]));

@@ -31,7 +31,7 @@ async fn external_database_is_migrated_and_served() {
     cluster.stop().await;
 }
 
-/// The owner migrates, and a different role serves requests. The owner's `doctor` repairs manual damage.
+/// The owner migrates, and another role serves requests. The owner's `doctor` repairs manual damage.
 #[tokio::test(flavor = "multi_thread")]
 async fn service_role_serves_and_owner_repairs() {
     let cluster = TestCluster::start(ClusterOptions::temporary()).await;

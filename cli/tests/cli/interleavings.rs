@@ -3,12 +3,12 @@
 //!
 //! In each interleaving:
 //!
-//! 1. A company sends a write (OLD) to one side, where the write has to wait.
+//! 1. A company sends a write (OLD) to one side, where the write waits.
 //! 2. The caller disconnects, and the service logs the disconnect.
 //! 3. The other side receives and acknowledges a competing write (NEW) to the same records. The test reads NEW back.
 //! 4. The wait ends.
 //!
-//! Afterwards:
+//! Afterward:
 //!
 //! - No statement that began after the service logged the disconnect wrote OLD.
 //! - The database contains NEW. The service cancels an in-flight statement of OLD. In very few interleavings, the statement still runs after NEW.

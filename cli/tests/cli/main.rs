@@ -1,6 +1,6 @@
 //! Tests the `compliance` program as a process. All tests share one binary, so the linker runs only once.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
-#![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
+#![allow(clippy::disallowed_methods, reason = "the test's runtime aborts its tasks")]
 
 mod alerts;
 mod audit;

@@ -131,7 +131,7 @@ fn rolling_core_restart_drops_no_requests() {
         for core in &mut cores {
             load.wait_for_more();
             let address = core.grpc;
-            // The old process ends before the new process takes its port.
+            // The old process exits before the new one binds the same port.
             core.signal(Signal::SIGTERM);
             core.wait_for_end();
             load.wait_for_more();

@@ -1,4 +1,4 @@
-//! Checks that only the owner sets the change retention, and that no process drops changes that a different process must keep.
+//! Checks that only the owner sets the change retention, and that no process drops changes that another process must keep.
 
 use nix::sys::signal::Signal;
 

@@ -159,7 +159,7 @@ async fn every_affiliate_export_format_reimports_unchanged() {
             let (status, line, log) = output(compliance(&data).args(arguments).args(plain).args(options));
             assert!(status.success(), "{name}: {line} {log}");
             let is_read_form = name.starts_with("rest");
-            assert_eq!(log.contains("because the service assigns them: "), is_read_form, "{name}: {log}");
+            assert_eq!(log.contains("ignored fields that the service assigns: "), is_read_form, "{name}: {log}");
             let tally: Value = serde_json::from_str(&line).unwrap();
             ["created", "updated", "skipped", "bad"].map(|outcome| tally[outcome].as_u64().unwrap() as usize)
         };

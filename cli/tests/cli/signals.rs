@@ -195,7 +195,7 @@ fn metrics_show_unhealthy_cores_and_retries() {
 #[test]
 fn log_flags_override_environment_variables() {
     let data = DataDir::new();
-    let warning = "unknown variable in the environment";
+    let warning = "unknown environment variable";
     let logged = |flags: &[&str]| {
         let mut command = compliance(&data);
         command.args(["token", "--company", "7"]).args(flags).env("COMPLIANCE_LOG_FORMAT", "json");

@@ -1,5 +1,5 @@
 //! Soak test: mixed load over both layers and topologies, while the test kills and freezes processes, cuts connections, and disconnects callers.
-//! Afterwards, an audit checks all acknowledged writes of each key, in order.
+//! Afterward, an audit checks all acknowledged writes of each key, in order.
 //!
 //! `tools/scripts/soak MINUTES` runs a long soak against an optimized program. Without `COMPLIANCE_SOAK_MINUTES`, the test ends after a few faults.
 

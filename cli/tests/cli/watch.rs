@@ -72,7 +72,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Reads the next event. Returns whether there is one.
+    /// Reads the next event. Returns false at the end of the stream.
     fn next(&mut self, events: &mut Events) -> bool {
         let Some((last, changes)) = events.next() else { return false };
         self.changes.extend(changes);

@@ -42,7 +42,7 @@ fn killed_delivery_is_retried_and_logs_no_secret() {
     let second = start();
     create(&second, &["C"]);
     receiver.react(Reaction::OK);
-    // End the lease of the first service.
+    // End the first service's lease.
     programs.run("update webhooks set leased_until = now()");
     wait_until("all changes are delivered", || programs.number("select position from webhooks") == 4);
     second.signal(Signal::SIGTERM);

@@ -1,10 +1,10 @@
-"""Sends a crawler's findings to the service over gRPC. Each line of the file contains a `UrlObservation` in JSON.
+"""Sends a crawler's findings to the service over gRPC. Each line of the file is a `UrlObservation` in JSON.
 
     pip install ./client/grpc-python
     GRPC=127.0.0.1:50051 TOKEN=… python client/grpc-python/examples/crawler.py findings.ndjson
 
-GRPC is host:port, or https://host:port for TLS. GRPC_CA is a PEM file with the CA certificates to trust instead of gRPC's. For mutual
-TLS, GRPC_CERT and GRPC_KEY are PEM files with a client certificate and its key.
+GRPC is host:port, or https://host:port for TLS. GRPC_CA is a PEM file with the CA certificates to trust instead of gRPC's defaults. For
+mutual TLS, GRPC_CERT and GRPC_KEY are PEM files with a client certificate and its key.
 
 Example line: {"url": "https://example.org/offer", "last_seen": "2026-01-31T12:00:00Z", "infractions": [{"infraction_type":
 "Health Claim", "infraction_name": "weight loss"}]}. The token needs the scope `monitor`. Sending a file again is safe.

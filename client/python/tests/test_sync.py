@@ -146,7 +146,7 @@ class Options(SyncTest):
             done = self.command(*options)
             unchanged = f"0 created, 0 changed, {len(nasty)} unchanged, 0 refused"
             self.assertEqual((done.returncode, done.stdout.splitlines()[:1]), (0, [unchanged]), done.stderr)
-            self.assertIn("ignored, because the service assigns them: id, client_id", done.stderr)
+            self.assertIn("ignored fields that the service assigns: id, client_id", done.stderr)
             self.assertEqual(self.stored(), before)
 
 

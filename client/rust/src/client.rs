@@ -54,7 +54,7 @@ impl Client {
     /// Calls an operation, and retries temporary errors until the deadline.
     ///
     /// If the response to a create is lost, the retry can fail with [`Error::AlreadyExists`], or report a duplicate in a batch.
-    /// Retries of all other operations return the same result as the first try.
+    /// A retry with an etag fails with [`Error::EtagMismatch`] if the first try changed the record.
     pub async fn call<R: UnaryRequest>(&self, request: R) -> Result<R::Response, Error> {
         let deadline = Instant::now() + self.deadline;
         let tries = async {
@@ -126,7 +126,7 @@ struct Reading<L: List> {
     last: i64,
     tries: Tries,
     stream: Option<Streaming<L::Response>>,
-    /// Records of the last message that `record` has not returned yet.
+    /// Unread records of the last message.
     records: std::vec::IntoIter<L::Record>,
 }
 

@@ -58,7 +58,7 @@ pub enum Error {
         /// The error, as a sentence.
         message: String,
     },
-    /// The company already has the record. An earlier try of this call may have created it.
+    /// The company already has the record. An earlier try may have created it.
     #[error("{message}")]
     AlreadyExists {
         /// What already exists.
@@ -68,13 +68,13 @@ pub enum Error {
     },
     /// The etag does not match because the record has changed. Nothing was saved.
     ///
-    /// If a response was lost, an earlier try of this call may have changed the record. Read the record again.
+    /// If a response was lost, an earlier try may have changed the record. Read the record again.
     #[error("{message}")]
     EtagMismatch {
         /// The error, as a sentence.
         message: String,
     },
-    /// The service no longer keeps the changes after this position, or those needed for an earlier state.
+    /// The service no longer keeps the changes after this position, or the changes needed for an earlier state.
     #[error("{message}")]
     PositionGone {
         /// Whether the changes expired or were lost in a restore.
@@ -97,7 +97,7 @@ pub enum Error {
         reason: Reason,
         /// The error, as a sentence.
         message: String,
-        /// How long the service asks to wait before the next call.
+        /// How long the service asks you to wait before the next call.
         retry_after: Option<Duration>,
     },
     /// The deadline passed. A write was applied completely or not at all.
@@ -141,7 +141,7 @@ impl Error {
         }
     }
 
-    /// Returns how long the service asks to wait before the next call.
+    /// Returns how long the service asks you to wait before the next call.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Unavailable { retry_after, .. } => *retry_after,

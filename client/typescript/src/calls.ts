@@ -1,4 +1,4 @@
-/** Implements what operations share: reads, writes, pages and batch results. */
+/** Implements the shared parts of operations: reads, writes, pages and batch results. */
 
 import { type Answer, Transport } from "./transport.js";
 

@@ -103,12 +103,12 @@ export class CaseWork extends Calls {
     return this.#move("POST", id, "/resolve", fields, condition);
   }
 
-  /** Sets the status Closed, or a different final status. Returns the case's etag. */
+  /** Sets the status Closed, or another final status. Returns the case's etag. */
   closeCase(id: number, fields: CaseClose = {}, condition?: Condition): Promise<string> {
     return this.#move("POST", id, "/close", fields, condition);
   }
 
-  /** Sets the status Open, or a different status that is not final. Returns the case's etag. */
+  /** Sets the status Open, or another status that is not final. Returns the case's etag. */
   reopenCase(id: number, fields: CaseReopen = {}, condition?: Condition): Promise<string> {
     return this.#move("POST", id, "/reopen", fields, condition);
   }

@@ -39,7 +39,7 @@ export interface SyncOptions {
 export type AuditFilters = Omit<NonNullable<paths["/api/audit"]["get"]["parameters"]["query"]>, "before" | "limit">;
 
 /**
- * A client for the service at `base`, such as `http://127.0.0.1:8080`, with or without `/api`, and for the token's company.
+ * A client for the token's company. `base` is the service's address, such as `http://127.0.0.1:8080`, with or without `/api`.
  *
  * If the service does not respond, or responds with 429 or 503, the client makes up to `tries` attempts. It obeys `Retry-After`. All
  * operations are safe to retry: if the response to a create was lost, the next attempt reports a duplicate.
@@ -179,7 +179,7 @@ export class Client extends CaseWork {
     }
   }
 
-  /** Yields who changed what, newest first, as far back as the service keeps changes. The token needs the `audit` scope. */
+  /** Yields changes with their authors, newest first, as far back as the service keeps changes. The token needs the `audit` scope. */
   async *audit(filters: AuditFilters = {}): AsyncGenerator<Change, void, undefined> {
     for (let before: number | null | undefined; before !== null; ) {
       const page: AuditPage = await this.get("/api/audit", { ...filters, before, limit: 1000 });

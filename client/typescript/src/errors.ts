@@ -30,11 +30,11 @@ export class Refused extends ComplianceError {
 /**
  * The record has changed since it was read (412). This request saved nothing.
  *
- * If a response was lost, an earlier attempt of this request may have changed the record. Read the record again.
+ * If a response was lost, an earlier attempt may have changed the record. Read the record again.
  */
 export class Changed extends Refused {}
 
-/** Fields violate their rules (422). Nothing was saved. */
+/** Some fields are invalid (422). Nothing was saved. */
 export class Invalid extends Refused {
   constructor(
     sentence: string,

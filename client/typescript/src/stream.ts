@@ -1,4 +1,4 @@
-/** Reads lists and events as they arrive, without holding them in memory. */
+/** Reads lists and events as they arrive, without buffering them. */
 
 /** Yields the parsed lines of an NDJSON response. Throws if the last line is incomplete. */
 export async function* records(parts: AsyncIterable<Uint8Array>): AsyncGenerator<unknown> {

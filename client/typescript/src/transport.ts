@@ -21,7 +21,7 @@ const AGAIN = [429, 502, 503, 504];
 /** Milliseconds before the second attempt. The wait doubles with each attempt, up to LONGEST_WAIT, with random jitter. */
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 30_000;
-/** Milliseconds. If the service asks for a longer wait, the client throws the error instead. */
+/** Longest `Retry-After` to obey, in milliseconds. If the service asks for a longer wait, the client throws the error. */
 const LONGEST_RETRY_AFTER = 300_000;
 /** Maximum characters of a proxy's response to show in an error. */
 const SHOWN = 200;
@@ -128,7 +128,7 @@ export class Tries {
     this.#left = tries;
   }
 
-  /** Waits until the next attempt, or throws this error. */
+  /** Waits before the next attempt, or throws this error. */
   async again(error: unknown): Promise<void> {
     this.#left -= 1;
     // A truncated body is not valid JSON.

@@ -121,7 +121,7 @@ fn limiter_and_clock(limit: &str) -> (Limiter<FakeRelativeClock>, FakeRelativeCl
 }
 
 impl<C: Clock> Limiter<C> {
-    /// Counts a call. Returns the headers, with the error of a refused call.
+    /// Counts a call. Returns the headers, and the error if the call is refused.
     fn counted(&self, company: i64, cores: NonZeroU32) -> Result<RateLimitHeaders, (RateLimitHeaders, Error)> {
         match self.count(company, cores) {
             (headers, Ok(())) => Ok(headers),

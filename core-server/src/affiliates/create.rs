@@ -1,4 +1,4 @@
-//! Creates affiliates from a batch or from concurrent single requests, with one statement or, for many affiliates, with `COPY`.
+//! Creates affiliates from a batch or from concurrent single requests. Uses one statement, or `COPY` for many affiliates.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -155,10 +155,10 @@ fn insert<'i>(
     sqlx::query_as(*CREATE).bind(companies).bind(INPUT.batch(layouts, inputs)).bind(writers)
 }
 
-/// Copies affiliates into the table, and returns their IDs.
+/// Copies affiliates into the table and returns their IDs.
 ///
-/// Returns `None` and creates nothing if a name or, with `identified`, an identifier is taken. The server inserts rows in bulk while the
-/// next rows are encoded.
+/// Returns `None` and creates nothing if a name or, with `identified`, an identifier is taken. PostgreSQL inserts rows in bulk while the
+/// core encodes the next ones.
 async fn copy(
     pool: &Connections,
     company_id: i64,
@@ -189,7 +189,7 @@ async fn copy_rows(
     inputs: &[&Input],
 ) -> Result<(), sqlx::Error> {
     let mut rows: Vec<_> = ids.iter().map(|id| [company_id, *id]).zip(inputs.iter().copied()).collect();
-    // Sorts by bytes, like the name column's collation. Concurrent batches then lock names in the same order.
+    // Sorts by bytes, like the name column's collation, so concurrent batches lock names in the same order.
     rows.sort_by_key(|(_, input)| input.fields.affiliate_name());
     // Omits columns without values, to save time.
     let given = AffiliateInput::FIELDS.iter().filter(|field| inputs.iter().any(|input| field.is_given(&input.fields)));
@@ -202,7 +202,7 @@ async fn copy_rows(
 const LOCK_IDENTIFIERS: &str = include_str!("sql/lock_identifiers.sql");
 const ARE_IDENTIFIED: &str = include_str!("sql/are_identified.sql");
 
-/// Creates affiliates with new identifiers, and returns their IDs.
+/// Creates affiliates with new identifiers and returns their IDs.
 ///
 /// Returns no IDs and creates nothing if another writer has just taken one of the identifiers or names.
 pub(super) async fn create_identified(
@@ -233,7 +233,7 @@ async fn are_identified(
     sqlx::query_scalar(ARE_IDENTIFIED).bind(company_id).bind(identifiers).fetch_one(connection).await
 }
 
-/// Returns whether the database rejected a statement, but not for a lock timeout, a lost connection or exhausted resources.
+/// Returns whether the database rejected a statement for a reason other than a lock timeout, a lost connection or exhausted resources.
 fn is_rejected(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Database(_))
         && !is_lock_timeout_of_write(error)

@@ -38,7 +38,7 @@ pub(super) type Before = (i64, String, i64, bool);
 
 /// Applies changes in order.
 ///
-/// With `is_at_once`, all names change simultaneously, so a name counts as free before its holder changes. Such a plan is valid only if
+/// With `is_at_once`, all names change simultaneously, so a change can take a name that a later change releases. The plan is valid only if
 /// every change is saved.
 pub(super) fn apply<'c>(changes: &'c [Input], before: &'c [Before], is_at_once: bool) -> Plan<'c> {
     let mut holders: HashMap<&str, i64> = before.iter().map(|(id, name, ..)| (name.as_str(), *id)).collect();
@@ -164,7 +164,7 @@ mod tests {
         before
     }
 
-    /// Writes a plan to the model as the statements do: first releases names, and then writes each row while no other row has its name.
+    /// Writes a plan to the model as the statements do: first releases names, and then writes each row, whose new name must be free.
     fn write(model: &mut Model, plan: &Plan<'_>) {
         for id in &plan.release {
             model.get_mut(id).unwrap().0 = format!("released by {id}");

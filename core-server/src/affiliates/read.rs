@@ -169,7 +169,7 @@ pub(super) fn search_statement() -> (&'static str, &'static str) {
 /// Minimum number of digits in a phone number.
 const SHORTEST_PHONE: usize = 5;
 
-/// Returns a text's digits, or `None` if the text cannot be a phone number.
+/// Returns the digits in `text`, or `None` if it cannot be a phone number.
 fn phone_digits(text: &str) -> Option<String> {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     let is_phone = text.chars().all(|character| character.is_ascii_digit() || "+-()./ \u{a0}".contains(character));

@@ -1,7 +1,6 @@
 //! Syncs affiliates with a roster, which identifies them by the client's own identifiers.
 //!
-//! One statement compares a batch's items with the stored affiliates. A second step writes only the differences. A batch without
-//! differences writes nothing.
+//! One statement compares a batch's items with the stored affiliates. A second step writes only the differences, if any.
 
 mod item;
 mod names;

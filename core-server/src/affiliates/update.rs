@@ -31,7 +31,7 @@ use storage::{
 /// Builds a statement that returns an [`Outcome`] for each item.
 ///
 /// `company` is the company of item `i`. The statement changes nothing if `anchored` is false or `dependent` is true. `writer` is the
-/// parameter that contains the change's author.
+/// parameter for the change's author.
 pub(super) fn statement_for(company: &str, anchored: &str, dependent: &str, writer: &str) -> &'static str {
     let parts = [
         ("company", company),
@@ -102,7 +102,7 @@ impl Outcome {
 enum Batch {
     Applied(Vec<Applied>),
     NotAnchored,
-    /// Nothing was changed: items depend on each other, or another writer has taken a free name.
+    /// Nothing was changed: items depend on each other, or another writer took a name that was free.
     Conflict,
 }
 
@@ -158,8 +158,8 @@ pub(super) async fn before(
 
 /// Updates affiliates at known revisions simultaneously, so two of them can swap names. Returns one result per change.
 ///
-/// No two changes have the same affiliate or name. An affiliate at a different revision stays unchanged, as do
-/// affiliates that depend on it.
+/// No two changes may share an affiliate or a name. An affiliate at a different revision stays unchanged, as do affiliates that depend on
+/// it.
 pub(super) async fn update_known(backend: &Backend, company_id: i64, changes: &[Input]) -> Result<Vec<Applied>, Error> {
     if changes.is_empty() {
         return Ok(Vec::new());

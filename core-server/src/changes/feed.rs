@@ -1,4 +1,4 @@
-//! Reads changes with one statement, and decodes its rows.
+//! Reads changes with one statement and decodes its rows.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -46,7 +46,7 @@ const WEBHOOK: &str = "webhook";
 /// The kind of entries about a whole company, whose table number is 0.
 const COMPANY: &str = "company";
 const OPERATIONS: [&str; 4] = ["created", "updated", "deleted", "erased"];
-/// An update to a company: its positions jumped ahead after a database restore.
+/// The operation for a company whose positions jumped ahead after a database restore. Stored as an update.
 const RESTORED: &str = "restored";
 /// Columns that are not fields: keys and internal columns.
 const HIDDEN: [&str; 5] = ["company_id", "id", "url_hash", "opened_with", "request_id"];
@@ -103,7 +103,7 @@ pub(crate) async fn read(
     .await
 }
 
-/// Reads entries, and returns them with their memory reservation.
+/// Reads entries and returns them with their memory reservation.
 ///
 /// `make` receives the first row, the changes, and whether the changes are complete.
 pub(super) async fn entries<'q, T>(

@@ -44,8 +44,8 @@ const WATCH_PAGE: i64 = 1000;
 const WATCH_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum polling interval while the database is slow or does not respond.
 pub(super) const LONGEST_WATCH_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum number of concurrent first-page reads per company. Further watches wait, because many clients reconnect
-/// together after a restart.
+/// Maximum number of concurrent first-page reads per company. Other watches wait, because many clients reconnect at the same time after a
+/// restart.
 const FIRST_PAGES: usize = 16;
 
 /// Reads the last positions of several companies.
@@ -55,7 +55,7 @@ const POSITIONS: &str = "select company_id, position from change_positions where
 pub(super) struct ChangePage {
     pub(super) after: i64,
     pub(super) changes: ListChangesResponse,
-    /// The memory of the changes.
+    /// Memory reserved for the changes.
     _memory: Reservation,
 }
 
@@ -220,7 +220,7 @@ impl Hub {
         read.map_err(|_| Error::deadline_exceeded())?
     }
 
-    /// Reads a page. The caller holds a permit.
+    /// Reads a page. The caller must hold a permit.
     async fn page(&self, company_id: i64, after: Option<i64>, types: &[String]) -> Result<ChangePage, Error> {
         let source = Source { most: PART, ..self.backend.source(company_id) };
         let request = ListChangesRequest { after, types: types.to_vec(), limit: Some(WATCH_PAGE) };

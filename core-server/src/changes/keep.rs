@@ -65,7 +65,7 @@ pub(crate) async fn kept_days(pool: &Connections) -> Result<i32, sqlx::Error> {
     sqlx::query_scalar("select days from change_retention").fetch_one(pool).await
 }
 
-/// Logs one warning per retention that is too short. Takes and returns the last logged value.
+/// Logs one warning per retention value that is too short. `before` and the result are the last logged value.
 async fn warn_if_shorter(pool: &Connections, expected: Option<i32>, before: Option<i32>) -> Option<i32> {
     let expected = expected?;
     let Ok(kept) = kept_days(pool).await else { return before };
@@ -110,7 +110,8 @@ mod tests {
         timeout(Duration::from_mins(1), wait).await.unwrap_or_else(|_| panic!("timed out waiting until {what}"));
     }
 
-    /// An idle transaction has read an old month. The next month is still created, and the failure names the connection until it ends.
+    /// An idle transaction has read an old month. The next month is still created, and the failure names the connection until the
+    /// transaction ends.
     #[tokio::test]
     async fn upkeep_failure_names_blocking_connections() {
         let server = TestCluster::start(ClusterOptions::temporary()).await;

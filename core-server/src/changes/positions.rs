@@ -128,7 +128,7 @@ mod tests {
         for (dropped, restored, position) in [(0, gap, 0), (0, gap, 5), (0, None, AT), (5, gap, 5)] {
             assert_eq!(reason(kept(dropped, restored), position), None, "{position}");
         }
-        // Changes that retention dropped are gone, not lost, wherever they end.
+        // Changes dropped by retention are gone, not lost, regardless of where they end.
         assert_eq!(reason(kept(AT, None), 7), Some("REASON_POSITION_GONE"));
         assert_eq!(reason(kept(0, None), AT + 4), Some("REASON_POSITION_GONE"));
     }

@@ -116,7 +116,7 @@ impl Watcher {
         }
     }
 
-    /// Waits for new changes, and sends heartbeats. Returns `false` for the same reasons as `send`.
+    /// Waits for new changes and sends heartbeats. Returns `false` for the same reasons as `send`.
     async fn has_news(&mut self) -> bool {
         loop {
             let before = std::mem::replace(&mut self.known, *self.positions.borrow_and_update());
@@ -160,8 +160,7 @@ impl Watcher {
         self.send_changes(&[], self.seen.clone()).await
     }
 
-    /// Sends changes, and the position that the reader has then reached. Without changes, sends the position only
-    /// when a heartbeat is due.
+    /// Sends changes and the reader's new position. Without changes, sends the position only when a heartbeat is due.
     async fn send_changes(&mut self, changes: &[&Change], seen: ListChangesResponse) -> bool {
         let is_due = self.sent.is_none_or(|sent| sent.elapsed() >= WATCH_HEARTBEAT);
         if is_due || !changes.is_empty() {

@@ -1,4 +1,4 @@
-//! Runs a single erasure transaction, and retries the command's transactions while other writers block them.
+//! Runs a single erasure transaction and retries the command's transactions while other writers block them.
 
 use std::time::Duration;
 
@@ -109,7 +109,7 @@ pub(super) async fn delete(
     Ok(EraseAffiliateResponse { urls, cases, incidents: of_cases + of_urls, infractions })
 }
 
-/// Erases entries, and records the erasure of the affiliate or company in the record of changes.
+/// Erases entries and adds an entry for the erasure to the record of changes.
 pub(super) async fn redact(
     connection: &mut PgConnection,
     company_id: i64,
@@ -133,8 +133,8 @@ const ERASURE_PAUSE: Duration = Duration::from_millis(50);
 pub enum ErasureError {
     /// Other writers blocked every attempt.
     #[error(
-        "the company's other writers blocked {ERASURE_TRIES} attempts; last error: {0}. Erased data remains erased. \
-         Revoke the company's tokens, end its long transactions, and run the command again"
+        "gave up after {ERASURE_TRIES} attempts, because other writes blocked the erasure; last error: {0}. Data erased so far stays \
+         erased. Revoke the company's tokens, end its long-running transactions, and run the command again"
     )]
     InTheWay(sqlx::Error),
     /// Only the owner can erase the record of changes.
@@ -145,7 +145,7 @@ pub enum ErasureError {
     Database(#[from] sqlx::Error),
 }
 
-/// Runs a transaction, and retries it while another writer blocks it.
+/// Runs a transaction and retries it while another writer blocks it.
 pub(super) async fn retried<T>(
     mut transaction: impl AsyncFnMut() -> Result<T, sqlx::Error>,
 ) -> Result<T, ErasureError> {
@@ -160,7 +160,7 @@ pub(super) async fn retried<T>(
         if attempt >= ERASURE_TRIES {
             return Err(ErasureError::InTheWay(error));
         }
-        tracing::info!(attempt, "retrying an erasure transaction that a concurrent write blocked: {error}");
+        tracing::info!(attempt, "a concurrent write blocked an erasure transaction; retrying: {error}");
         sleep(ERASURE_PAUSE * attempt).await;
     }
 }

@@ -42,10 +42,10 @@ impl<Q> List<Q> {
     }
 }
 
-/// Filters and sort keys without counts. A request that uses one reads all of the company's records by key, and sorts the matches.
+/// Filters and sort keys without counts. A request that uses one reads all of the company's records by key and sorts the matches.
 pub(crate) struct Comparison<Q: 'static> {
-    /// Returns further conditions on the record `u`. Their parameters follow the filters' parameters. A null parameter disables
-    /// its condition.
+    /// Returns additional conditions on the record `u`. Their parameters follow the filters' parameters. A null parameter disables its
+    /// condition.
     pub(crate) conditions: fn() -> String,
     /// The columns of `u` that the conditions use.
     pub(crate) columns: &'static [&'static str],

@@ -201,7 +201,8 @@ impl<Q> PageStatement<'_, Q> {
 
     /// Returns conditions that compare the columns of `u` with the filters.
     ///
-    /// The planner estimates that half of the records match. For a column compared with itself, it would estimate only a few.
+    /// With `coalesce`, the planner estimates that half of the records match. For a column compared with itself, it would estimate only a
+    /// few.
     fn equal(&self) -> String {
         self.each_filter(|number, Filter { column, .. }| format!(" and coalesce(u.{column} = ${number}, true)"))
     }

@@ -1,4 +1,4 @@
-//! Builds a list's statements once, and runs them.
+//! Builds a list's statements once and runs them.
 
 use admission::Reservation;
 use compliance_api::{
@@ -44,7 +44,7 @@ pub(crate) struct Statements<Q: 'static> {
 
 pub(crate) struct Records<T> {
     pub(crate) records: Vec<T>,
-    /// The records' memory, held until the records are sent.
+    /// Memory reserved for the records until they are sent.
     pub(crate) memory: Reservation,
 }
 
@@ -214,7 +214,7 @@ fn by_ids(record: RecordQuery) -> &'static str {
     fill(include_str!("sql/by_ids.sql"), &[("record", &record)]).leak()
 }
 
-/// Runs a statement for a company and IDs, and returns its records.
+/// Runs a statement for a company's IDs and returns the records.
 pub(crate) async fn read_by_ids<R: Record, T>(
     source: Source,
     statement: &'static str,
@@ -225,7 +225,7 @@ pub(crate) async fn read_by_ids<R: Record, T>(
     read_records(source, || sqlx::query(statement).bind(company_id).bind(ids), read).await
 }
 
-/// Runs a query, and returns its records.
+/// Runs a query and returns its records.
 pub(crate) async fn read_records<'q, R: Record, T>(
     source: Source,
     query: impl Fn() -> Query<'q, Postgres, PgArguments>,
@@ -236,7 +236,7 @@ pub(crate) async fn read_records<'q, R: Record, T>(
 }
 
 impl<T> Records<T> {
-    /// Decodes rows, and releases their memory.
+    /// Decodes rows and releases their memory.
     fn read<R: Record>(
         rows: Vec<PgRow>,
         mut memory: Reservation,

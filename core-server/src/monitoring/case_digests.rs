@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 /// Size of a field, in bytes: its number and a truncated digest.
 const FIELD: usize = 5;
-/// Marks field numbers of the request itself.
+/// Marks a field of the request itself, rather than of its case.
 const OF_REQUEST: u8 = 0x80;
 
 /// The field that every exported case sets.

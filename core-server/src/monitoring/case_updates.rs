@@ -55,7 +55,7 @@ pub(super) struct CaseUpdate {
     pub(super) exported_id: Option<i64>,
 }
 
-/// The input type of changes: the columns of a case's fields, and derived values.
+/// The input type of changes: the columns of a case's fields and derived values.
 pub(super) static INPUT: LazyLock<Composite<CaseUpdate>> = LazyLock::new(|| {
     let own = [
         Attribute::borrowed("request_id", |change: &CaseUpdate| change.request_id.as_deref()),

@@ -29,7 +29,7 @@ pub(super) struct Context {
 
 impl Context {
     pub(super) fn new(backend: Arc<Backend>) -> Self {
-        // A company's writers wait for each other to update its counts. Further writers would only occupy connections.
+        // A company's writers wait for each other to update its counts. More writers would only occupy connections.
         let chunk_permits = Semaphore::new((backend.pool.most() / 4).clamp(1, 8) as usize);
         Self { names: Cache::new(MAX_CACHED_COMPANIES), backend, chunk_permits }
     }
@@ -73,7 +73,7 @@ impl CompanyWriter<'_> {
         self.write_in(&self.context.backend.queues.monitoring, can_retry, run).await
     }
 
-    /// Runs a statement in a queue, and retries it after errors that `can_retry` accepts.
+    /// Runs a statement in a queue and retries it after errors that `can_retry` accepts.
     pub(super) async fn write_in<T, F: Future<Output = Result<T, sqlx::Error>>>(
         self,
         queue: &CompanyQueue,
@@ -91,10 +91,10 @@ pub(super) fn can_retry(error: &sqlx::Error) -> bool {
     is_contention(error) || is_disconnected(error)
 }
 
-/// Writes items, and returns one row per item.
+/// Writes items and returns one row per item.
 ///
-/// `run` sends items, and returns their rows in order. If another writer has just added an item's record, the item gets no row until the
-/// next run finds the record.
+/// `run` sends items and returns their rows in order. If another writer has just added an item's record, only the next run finds the record
+/// and returns the item's row.
 pub(super) async fn write_all<'i, T: 'i, R, F: Future<Output = Result<Vec<Option<R>>, Error>>>(
     items: impl IntoIterator<Item = &'i T>,
     run: impl Fn(Vec<&'i T>) -> F,
@@ -122,7 +122,7 @@ mod tests {
     use super::write_all;
     use storage::limits::MAX_TRIES;
 
-    /// Writes each item in the run with its number. Returns the number of runs, and the run that wrote each item.
+    /// Writes item `n` in run `n` or later. Returns the number of runs, and the run that wrote each item.
     async fn written(items: &[usize]) -> (usize, Option<Vec<usize>>) {
         let runs = AtomicUsize::new(0);
         let rows = write_all(items, async |items| {

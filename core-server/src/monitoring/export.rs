@@ -114,7 +114,7 @@ pub(super) async fn each_case(
             };
             let read = async |pool: Connections| pool.fetch_at_most(query(), PART, &memory).await;
             let page = database::read(&backend.pool, read).await;
-            // The memory stays reserved until the records are taken.
+            // The memory stays reserved until `take` has received the records.
             let Fetched { rows, end, memory: _reserved } = page.map_err(from_database)?;
             for (row, case) in rows.iter().zip(read_all(&rows, opening).map_err(from_database)?) {
                 last_id = row.try_get("last_id").map_err(from_database)?;

@@ -20,7 +20,7 @@ const AFFILIATE_COLUMN: &str = "affiliate_id";
 #[derive(Clone, Debug, Default)]
 pub(super) struct FieldUpdates<R: Record> {
     pub(super) record: R,
-    /// The given fields, and the cleared fields.
+    /// The given and cleared fields.
     pub(super) written: FieldSet<R>,
     /// The IDs of the record's names.
     pub(super) name_ids: NameIds,

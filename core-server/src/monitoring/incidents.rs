@@ -1,4 +1,4 @@
-//! Attaches incidents to cases, and detaches them. A trigger keeps the URLs' `case_id` up to date.
+//! Attaches incidents to cases and detaches them. A trigger keeps the URLs' `case_id` up to date.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -52,7 +52,7 @@ pub(super) static KEY_INPUT: LazyLock<Composite<Incident>> = LazyLock::new(|| {
 /// Returns the attributes shared by both input types.
 fn content() -> [Attribute<Incident>; 4] {
     [
-        // Zero is not a valid type, and means that the content is unused.
+        // Type 0 means that the content is unused.
         Attribute::scalar("incident_type", |incident: &Incident| Some(incident.kind).filter(|kind| *kind != 0)),
         Attribute::scalar("url_id", |incident: &Incident| incident.url_id),
         Attribute::borrowed("url_hash", |incident: &Incident| incident.url_hash.as_ref().map(<[u8; 32]>::as_slice)),

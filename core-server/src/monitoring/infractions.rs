@@ -1,4 +1,4 @@
-//! Records infractions on URLs, and withdraws them.
+//! Records infractions on URLs and withdraws them.
 
 use std::{
     collections::HashSet,
@@ -119,8 +119,8 @@ pub(super) fn are_known<'i>(names: &CompanyNames, mut infractions: impl Iterator
     infractions.all(|it| names.knows_infraction(it.infraction_type.as_deref(), it.infraction_name.as_deref()))
 }
 
-/// Checks that an item refers to its URL either by ID or by text, and returns the text's hash. The field paths in violations begin
-/// with `prefix`.
+/// Checks that an item refers to its URL either by ID or by text. Returns the text's hash. The field paths in violations begin with
+/// `prefix`.
 pub(super) fn read_url(
     violations: &mut Violations,
     prefix: &str,

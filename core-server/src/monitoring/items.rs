@@ -1,4 +1,4 @@
-//! Validates each item in a request separately, and returns the outcomes in item order.
+//! Validates each item in a request separately and returns the outcomes in item order.
 
 use compliance_api::{
     error::Error,
@@ -86,7 +86,7 @@ pub(super) fn check_all<I: Check, T>(
 pub(super) struct Checked(Vec<Option<Outcome>>);
 
 impl Checked {
-    /// Fills the gaps with the outcomes of the valid items, and returns the results of all items, in order.
+    /// Fills the gaps with the outcomes of the valid items and returns all results, in item order.
     pub(super) fn join<R: From<Outcome>>(self, valid: impl IntoIterator<Item = Outcome>) -> Result<Vec<R>, Error> {
         let mut valid = valid.into_iter();
         let outcomes = self.0.into_iter().map(|invalid| invalid.or_else(|| valid.next()));

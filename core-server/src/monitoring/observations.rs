@@ -43,7 +43,7 @@ pub(super) struct Row {
     items: Vec<usize>,
 }
 
-/// The input type of rows: the columns of an observation's fields, and derived values.
+/// The input type of rows: the columns of an observation's fields and derived values.
 pub(super) static INPUT: LazyLock<Composite<Row>> = LazyLock::new(|| {
     let own = [
         Attribute::scalar("position", |row: &Row| row.items.first().map(|item| *item as i64)),
@@ -124,7 +124,7 @@ struct Saved {
 type Affiliates = HashSet<(&'static str, String)>;
 
 impl Chunk {
-    /// Validates observations, and merges observations of the same URL.
+    /// Validates observations and merges those of the same URL.
     async fn prepare(company: CompanyWriter<'_>, observations: Vec<UrlObservation>) -> Result<Self, Error> {
         let is_known = |names: &CompanyNames, observation: &UrlObservation| {
             names.knows_record(observation) && infractions::are_known(names, observation.infractions.iter())

@@ -1,4 +1,4 @@
-//! Lists vocabularies, and adds a company's own names.
+//! Lists vocabularies and adds a company's own names.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -72,7 +72,7 @@ pub(super) async fn add(
             async move { add.fetch_all(&pool).await }
         });
         let added = added.await?;
-        // A type that another writer has just added can also be the type that other items need.
+        // Other items may need the type that another writer has just added.
         let are_types_known = !added.iter().any(|row| row.id.is_none() && row.fits && row.type_found);
         let is_known = |row: &Added| row.id.is_some() || !row.fits || !row.type_found && are_types_known;
         Ok(added.into_iter().map(|row| Some(row).filter(is_known)).collect())

@@ -98,7 +98,7 @@ impl ReadService for BatchReads {
         }
         let responses = responses.map(Ok);
         if !is_proven {
-            // Anyone can send this batch, so its response is delayed like a rejection. By then, the call is no longer in flight.
+            // Anyone can send this batch, so its response is delayed like a rejection. The call is no longer in flight during the delay.
             let pipeline = self.pipeline.clone();
             let delayed = async move {
                 pipeline.quotas().rejections.delay(None).await;
@@ -113,11 +113,11 @@ impl ReadService for BatchReads {
     }
 }
 
-/// Reads with a verification result, and reads without one. Each read is paired with its index in the batch.
+/// Reads with and without a verification result, each paired with its index in the batch.
 type SplitReads = (Vec<(u32, Read, Verified)>, Vec<(u32, Read)>);
 
 impl Batch {
-    /// Separates reads that have a verification result from reads that do not.
+    /// Separates reads with a verification result from reads without one.
     fn split(&self, tokens: &Tokens, reads: impl IntoIterator<Item = (u32, Read)>) -> SplitReads {
         let (mut known, mut others) = (Vec::new(), Vec::new());
         for (index, read) in reads {

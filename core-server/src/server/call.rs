@@ -44,7 +44,7 @@ pub(super) enum Origin<'r> {
     Gateway,
 }
 
-/// The health check, which responds even when all connections or calls are in use.
+/// The health check, which responds even if all connections are in use or too many calls are in flight.
 pub(super) const HEALTH_CHECK: &str = "/grpc.health.v1.Health/Check";
 
 /// Operations of standard gRPC services, which the contract does not list.
@@ -73,7 +73,7 @@ impl Called {
         }
     }
 
-    /// Returns `package.Service/Operation`, and never text from the client.
+    /// Returns `package.Service/Operation`, never client-supplied text.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Operation(&Operation { path, .. }) | Self::Standard(path) => path.trim_start_matches('/'),
@@ -156,7 +156,7 @@ pub(super) struct CallRecord {
     pub(super) called: Called,
     pub(super) caller: Caller,
     peer: Option<SocketAddr>,
-    /// Whether the access log contains a line for the call. An in-process gateway logs its own calls.
+    /// Whether to write an access log line for the call. An in-process gateway logs its own calls.
     is_logged: bool,
     pub(super) request_id: Option<HeaderValue>,
     pub(super) code: Code,
@@ -170,7 +170,7 @@ impl CallRecord {
     pub(super) fn new(arrival: &Arrival<'_>, usage: &Arc<Usage>) -> Self {
         let Arrival { called, headers, .. } = *arrival;
         let operation = called.name();
-        // Health checks are frequent and all alike.
+        // Health checks are frequent and identical, so they get no span.
         let span = if called.is_health() { Span::default() } else { Span::server(headers, || operation.to_owned()) };
         span.set("rpc.system.name", "grpc");
         span.set("rpc.method", operation);
@@ -256,7 +256,7 @@ pub(super) fn log_span(arrival: &Arrival<'_>) -> tracing::Span {
     }
 }
 
-/// Returns whether the service caused a code, rather than its caller.
+/// Returns whether a code is the service's fault rather than the caller's.
 fn is_failure(code: Code) -> bool {
     matches!(
         code,

@@ -155,9 +155,8 @@ where
 /// Counts a stream that needs no token as open until the permit is dropped.
 fn open_to_all(quotas: &Quotas) -> Result<OwnedSemaphorePermit, Error> {
     Arc::clone(&quotas.open_to_all).try_acquire_owned().map_err(|_| {
-        let message = format!(
-            "This instance of the service has reached its limit for open health and reflection streams: {OPEN_STREAMS}."
-        );
+        let message =
+            format!("This instance has reached its limit of open health and reflection streams: {OPEN_STREAMS}.");
         Error { message, ..LimitReached::Company.into() }
     })
 }

@@ -6,7 +6,7 @@
 //! 3. *permit*: limits the calls in flight. An overloaded process verifies no signatures.
 //! 4. *access*: checks token, rate limit and scope. All later steps count by company.
 //! 5. *quota*: limits the company's calls in flight, before the call reserves memory or waits.
-//! 6. *deadline*: bounds all later steps, which can wait, and catches their panics.
+//! 6. *deadline*: bounds all later steps, because they can wait. Also catches their panics.
 //! 7. *message*: receives and measures the message, only for admitted callers. Its size determines the next step.
 //! 8. *work*: waits for a permit for the company's work. Comes last, because work with a permit must never wait for a client.
 //!
@@ -43,7 +43,7 @@ use crate::{
 };
 use storage::{deadline, statement_context::milliseconds};
 
-/// Admits calls, or refuses them. Clones share one set of limits.
+/// Admits or refuses calls. Clones share one set of limits.
 #[derive(Clone)]
 pub(crate) struct Pipeline(Arc<SharedPipeline>);
 

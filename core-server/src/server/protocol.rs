@@ -1,4 +1,4 @@
-//! Checks call heads against gRPC's rules, and translates the gRPC library's errors to the contract's errors.
+//! Checks call heads against gRPC's rules and translates the gRPC library's errors to the contract's errors.
 
 use compliance_api::{
     client::grpc_timeout,
@@ -47,7 +47,7 @@ fn is_grpc(content_type: &[u8]) -> bool {
     [&b"application/grpc"[..], b"application/grpc+proto"].iter().any(|known| media_type.eq_ignore_ascii_case(known))
 }
 
-/// Adds the HTTP status and headers to a rejected head, for clients that do not use gRPC.
+/// Adds the HTTP status and headers to a rejection, for clients that do not use gRPC.
 pub(super) fn complete_rejection(reason: Reason, response: &mut Response<Body>) {
     match reason {
         Reason::MethodNotAllowed => {
@@ -79,9 +79,9 @@ pub(super) fn describe(called: Called, headers: &mut HeaderMap) {
         // The pipeline has measured the request, so the response must be too large.
         Code::OutOfRange | Code::ResourceExhausted => Error::new(Reason::BodyTooLarge, RESPONSE_TOO_LARGE),
         Code::NotFound if is_standard => {
-            Error::new(Reason::ReferenceNotFound, "The service or symbol that the request names does not exist.")
+            Error::new(Reason::ReferenceNotFound, "The requested service or symbol does not exist.")
         }
-        // The library decodes health and reflection requests, which have no other reason to fail.
+        // The library decodes health and reflection requests, which cannot fail for any other reason.
         Code::Internal | Code::Unknown | Code::InvalidArgument if is_standard => malformed(MALFORMED),
         _ => {
             let error = headers.get(Status::GRPC_MESSAGE).and_then(|message| message.to_str().ok());

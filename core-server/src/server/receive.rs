@@ -1,4 +1,4 @@
-//! Receives network requests, and measures their messages before they are decoded.
+//! Receives network requests and measures their messages before decoding.
 
 use admission::{MEMORY_WAIT, Reservation, SMALL};
 use bytes::{Bytes, BytesMut};

@@ -84,7 +84,7 @@ impl Tokens {
         }
     }
 
-    /// Waits until the key sets are reloaded, and verifies the tokens that need them.
+    /// Waits until the key sets are reloaded, and then verifies the tokens that need them.
     pub(super) async fn learn_keys(&mut self, permits: &SignaturePermits) {
         if let Some(first) = self.with_unknown_keys.first() {
             // One reload fetches the keys of all tokens.

@@ -96,7 +96,7 @@ fn result(is_new: bool, url_id: Option<i64>) -> UrlResult {
     UrlResult { code: code.into(), url_id, msg: msg.to_owned() }
 }
 
-/// Adds the URLs in small requests. Concurrent requests from all companies share one statement.
+/// Adds URLs from small requests. Concurrent requests from all companies share one statement.
 pub(crate) struct AddFew;
 
 pub(crate) struct FewUrls {

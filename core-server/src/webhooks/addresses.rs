@@ -1,4 +1,4 @@
-//! Resolves endpoint names, and decides which addresses cores can connect to.
+//! Resolves endpoint names and decides which addresses cores can connect to.
 
 use std::{io, net::IpAddr};
 
@@ -19,7 +19,7 @@ pub(super) async fn look_up(name: &str) -> io::Result<Vec<IpAddr>> {
         Ok(found) => Ok(found.iter().collect()),
         Err(error) if error.is_no_records_found() => Err(io::Error::new(io::ErrorKind::NotFound, UNKNOWN)),
         Err(error) => {
-            tracing::debug!(%error, name, "cannot resolve a name");
+            tracing::debug!(%error, name, "cannot resolve a webhook host");
             Err(io::Error::other(UNANSWERED))
         }
     }

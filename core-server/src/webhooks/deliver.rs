@@ -1,5 +1,5 @@
 //! Delivers changes. A core leases a webhook, sends the changes after its position in one message, and advances the position once the
-//! endpoint has accepted the message. A failed message is retried with the same changes, except for erased data, because the row stores the
+//! endpoint has accepted the message. A retried message contains the same changes, except for erased data, because the row stores the
 //! message's end. Only a message that is too large for the endpoint is replaced with a smaller one.
 
 use std::{
@@ -26,7 +26,7 @@ use crate::{backend::Backend, changes, lists::Source};
 
 /// Maximum number of messages to a webhook before other webhooks are served.
 const WEBHOOK_MESSAGES: usize = 16;
-/// Time after which a webhook with further messages yields to other webhooks.
+/// Time after which a webhook with more messages yields to other webhooks.
 const WEBHOOK_TURN: Duration = Duration::from_millis(500);
 /// Maximum number of changes in a message.
 const WEBHOOK_CHANGES: i64 = 100;
@@ -38,9 +38,9 @@ const WEBHOOK_LEASE: Duration = Duration::from_mins(1);
 const WEBHOOK_BACKOFF: Duration = Duration::from_secs(10);
 /// Maximum wait after any failure.
 const WEBHOOK_LONGEST_BACKOFF: Duration = Duration::from_hours(4);
-/// Maximum time until a scheduled attempt. A later attempt was stored while the clock was ahead, and is due.
+/// Maximum time until a scheduled attempt. A later time was stored while the clock was ahead, so the attempt is due.
 pub(super) const WEBHOOK_LONGEST_WAIT: Duration = Duration::from_hours(8);
-/// Maximum time until a lease ends. A longer lease was stored while the clock was ahead, and has ended.
+/// Maximum time until a lease ends. A later time was stored while the clock was ahead, so the lease has ended.
 pub(super) const WEBHOOK_LONGEST_LEASE: Duration = Duration::from_mins(2);
 /// How long a webhook can fail before the service disables it.
 const WEBHOOK_GIVE_UP: Duration = Duration::from_hours(72);
@@ -136,7 +136,7 @@ impl Delivery {
         Ok(statement.fetch_optional(&self.backend.pool).await.map_err(from_database)?.is_some())
     }
 
-    /// Returns the first position that a restore skipped between the two, if any.
+    /// Returns the first position between these two that a restore skipped, if any.
     async fn restored(&self, after: i64, position: i64) -> Result<Option<i64>, Error> {
         let find = sqlx::query_scalar(RESTORED).bind(self.company_id).bind(after).bind(position);
         find.fetch_one(&self.backend.pool).await.map_err(from_database)

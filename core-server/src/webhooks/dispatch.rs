@@ -1,4 +1,4 @@
-//! Finds due webhooks, and starts their deliveries.
+//! Finds due webhooks and starts their deliveries.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -39,7 +39,7 @@ const FAILING_WEBHOOKS: &str = "compliance_webhooks_failing";
 /// Starts the delivery task.
 pub(crate) fn start(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, sender: &Sender) {
     describe(DELIVERIES, "Webhook delivery attempts, by outcome.", "outcome", &["delivered", "failed", "disabled"]);
-    describe_gauge!(FAILING_WEBHOOKS, "Webhooks of all companies whose last delivery attempt failed.");
+    describe_gauge!(FAILING_WEBHOOKS, "Webhooks whose last delivery attempt failed, across all companies.");
     let (backend, sender) = (Arc::clone(backend), sender.clone());
     let deliver = move |task| deliver(Arc::clone(&backend), sender.clone(), task);
     tasks.spawn(supervise("webhook delivery", deliver));
@@ -89,8 +89,8 @@ async fn due(backend: &Backend, companies: &mut Vec<i64>, task: &Task) -> Vec<(i
     let known = timeout(WEBHOOK_DUE, known).await;
     match &known {
         Ok(Ok(_)) => task.succeeded(),
-        Ok(Err(error)) => task.failed(format_args!("cannot read the companies with webhooks: {}", text(error))),
-        Err(_) => task.failed("timed out while reading the companies with webhooks"),
+        Ok(Err(error)) => task.failed(format_args!("cannot list companies with webhooks: {}", text(error))),
+        Err(_) => task.failed("timed out listing companies with webhooks"),
     }
     if let Ok(Ok(known)) = known {
         gauge!(FAILING_WEBHOOKS).set(known.iter().map(|(_, failing)| *failing as f64).sum::<f64>());

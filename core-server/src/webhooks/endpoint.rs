@@ -1,4 +1,4 @@
-//! A webhook's row, and the webhook statements.
+//! A webhook's row and the webhook statements.
 
 use std::{iter, sync::LazyLock, time::Duration};
 
@@ -12,7 +12,7 @@ use time::OffsetDateTime;
 
 /// How long a previous secret remains valid.
 pub(super) const PREVIOUS_SECRET_TIME: Duration = Duration::from_hours(24);
-/// Maximum clock error during a rotation that keeps the previous secret valid.
+/// Maximum clock error during a rotation. Beyond it, the previous secret is no longer valid.
 const WEBHOOK_CLOCK_ERROR: Duration = Duration::from_hours(1);
 
 /// A webhook's row. Does not implement `Debug`, because it contains secrets.

@@ -81,7 +81,7 @@ async fn audit_detects_manual_edits() {
         assert_eq!(found(&mut connection, company).await, expected, "{damage}");
     }
 
-    // An attacker who recomputes only some hashes breaks the chain. One who recomputes all of them contradicts the checkpoint.
+    // An attacker who recomputes only some hashes breaks the chain. Recomputing all of them contradicts the checkpoint.
     for (last, found_by_chain, found_by_checkpoint) in
         [(6, altered(7, 7), None), (8, None, Some(Broken::Rewritten { position: 8 }))]
     {

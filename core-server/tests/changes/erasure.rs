@@ -72,7 +72,7 @@ async fn fill(pool: &PgPool, company: i64) {
     run(pool, gone, company).await;
 }
 
-/// Returns the tables in which the company's rows contain a text, even if it is stored as bytes.
+/// Returns the tables in which the company's rows contain `text`, even if it is stored as bytes.
 async fn tables_with(pool: &PgPool, company: i64, text: &str) -> BTreeSet<&'static str> {
     let mut found = BTreeSet::new();
     for table in erasure::tables() {
@@ -127,7 +127,7 @@ async fn affiliate_erasure_removes_all_personal_data() {
 
     assert_eq!(erase(&mut clients, 1).await.unwrap(), [2, 2, 2, 1]);
     assert_eq!(tables_with(&core.pool, company, CANARY).await, BTreeSet::new());
-    // For example, `incidents` still contains the other affiliate's reference.
+    // The other affiliate's data is untouched, such as its reference in `incidents`.
     assert_eq!(tables_with(&core.pool, company, "others").await, others_before);
     assert_eq!(erase(&mut clients, 1).await.unwrap_err().code(), Code::NotFound);
     assert_counts_are_right(&core.pool).await;

@@ -1,4 +1,4 @@
-//! Tests affiliates that take over each other's names. Only committed names are recorded, not names released within a transaction.
+//! Tests affiliates that take each other's names. Only committed names are recorded, not a transaction's temporary names.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Tests operators' own changes to schema and data: readers of the record of changes keep working, and data changes are recorded.
+//! Tests operators' own changes to the schema and data: reads of the record of changes keep working, and data changes are recorded.
 
 use compliance_api::{
     json::datetime_text,
@@ -180,7 +180,7 @@ async fn manual_changes_are_recorded_without_search_path() {
     assert_eq!(differences, 0);
 }
 
-/// Anyone can create a temporary table, but not even the owner can record changes with it.
+/// Anyone can create a temporary table, but not even the owner can use one to record changes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn temporary_tables_cannot_record_changes() {
     let core = TestCore::start().await;

@@ -26,7 +26,7 @@ fn restored(status: &Status) -> Option<(i64, i64)> {
         .then(|| Some((position("kept_position")?, position("restored_position")?)))?
 }
 
-/// Returns the restore that each kind of read after a position reports.
+/// Returns the restore that each kind of read reports for a position.
 async fn lost(clients: &mut GrpcClients, after: i64) -> [Option<(i64, i64)>; 3] {
     let request = ListChangesRequest { after: Some(after), ..ListChangesRequest::default() };
     let listed = list(clients, request).await.err();
@@ -187,7 +187,7 @@ async fn jumps_skip_operator_sequences() {
 async fn failed_jumps_change_no_sequences() {
     let core = TestCore::over(fresh_database().await.options, 4).await;
     let id = core.company(new_company()).affiliate("A").await;
-    // The last sequence, by name, is exhausted.
+    // Exhausts the alphabetically last sequence.
     run(&core.pool, "alter sequence webhooks_id_seq maxvalue 100; select setval('webhooks_id_seq', 100)").await;
     for _ in 0..3 {
         let error = jump_ahead(&mut core.pool.acquire().await.unwrap()).await.unwrap_err().to_string();
@@ -223,7 +223,7 @@ async fn core_rejects_partially_restored_databases() {
     let (error, rows) = identities(keyless).await;
     assert!(error.is_some_and(|error| error.contains("not restored completely")));
     assert_eq!(rows, 1);
-    // Earlier releases could leave two rows.
+    // Databases from earlier releases can contain two rows.
     run(&core.pool, "insert into database_identity table kept").await;
     jump(&core.pool).await;
     let rows: Vec<i64> =

@@ -17,7 +17,7 @@ async fn watch(clients: &GrpcClients, after: i64, types: &[&str]) -> Result<Stre
     Ok(clients.changes.clone().watch_changes(request).await?.into_inner())
 }
 
-/// Starts a watch, and retries while the service is busy, as clients do.
+/// Starts a watch and retries while the service is busy, as clients do.
 async fn watch_patiently(clients: &GrpcClients) -> Result<Streaming<WatchChangesResponse>, Status> {
     let start = Instant::now();
     loop {
@@ -117,7 +117,7 @@ async fn stalled_readers_are_disconnected_and_hold_no_memory() {
         assert!(start.elapsed() < PATIENCE, "stalled readers still hold {} bytes", memory.reserved());
         sleep(Duration::from_millis(10)).await;
     }
-    // Longer than the service waits for a client. The service keeps at most the message that each client requested in advance.
+    // Sleeps longer than the service waits for a client. Per client, the service keeps at most one message, requested in advance.
     sleep(Duration::from_secs(12)).await;
     for watch in &mut watches {
         let mut messages = 0;
@@ -163,7 +163,7 @@ async fn large_changes_reserve_memory_until_sent() {
             sleep(Duration::from_millis(1)).await;
         }
     };
-    // Each reader needs memory of its own, beyond the shared page.
+    // Each reader needs its own memory in addition to the shared page.
     wait_for(|held| held >= READERS * BYTES * 2).await;
     for watch in &mut watches {
         assert_eq!(next(watch).await.unwrap().page.unwrap().position, 1);
@@ -197,7 +197,7 @@ async fn watch_limit_applies_per_company() {
     let core = TestCore::start().await;
     let most = core_server::limits::WATCHERS_OF_A_COMPANY;
     let (company, other) = (core.company(new_company()), core.company(new_company()));
-    // All at once, as after a restart, and more than the company's limit for other concurrent calls.
+    // Opens all watches at once, as after a restart: more than the company's limit for other concurrent calls.
     let open = stream::iter(0..most).map(|_| watch_patiently(&company)).buffer_unordered(most);
     let read = open.map(|watch| {
         let mut watch = watch.unwrap();

@@ -15,7 +15,7 @@ pub(crate) fn text(timestamp: Option<&Timestamp>) -> Option<String> {
     compliance_api::json::datetime_text(timestamp?)
 }
 
-/// Returns a text as an optional field.
+/// Returns text as an optional field.
 #[expect(clippy::unnecessary_wraps, reason = "nearly every field is optional")]
 pub(crate) fn some(value: &str) -> Option<String> {
     Some(value.to_owned())

@@ -197,7 +197,7 @@ async fn explicit_dates_are_kept() {
     let mut company = service.company(1);
     company.affiliate("A").await;
     let id = company.open(opening("r")).await;
-    // Two dates are given, and a third one is in the mask but absent. All three end up as requested.
+    // Two dates are given, and a third is in the mask but absent. All three end up as requested.
     let case =
         CaseInput { last_updated_date: Some(at(LONG_AGO)), reviewed_date: Some(at(LONG_AGO)), ..status("Resolved") };
     let paths = ["case_status", "last_updated_date", "reviewed_date", "resolved_date"].map(str::to_owned).to_vec();

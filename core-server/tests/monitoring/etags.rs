@@ -73,7 +73,7 @@ fn note(text: &str) -> UrlReview {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reviews_require_the_current_etag() {
+async fn reviews_with_stale_etags_are_rejected() {
     let core = TestCore::start().await;
     let mut company = core.company(1);
     let id = company.observe_one(observation("https://example.org/")).await;

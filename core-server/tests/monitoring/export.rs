@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 use super::builders::{form_incident, infraction, observation, opening, some, url_incident, violations};
 
-/// Adds URLs, each with a text of `bytes` bytes.
+/// Adds URLs, each with `bytes` bytes of text.
 async fn add_urls(core: &TestCore, company: i64, count: i32, bytes: i32) -> Vec<i64> {
     let statement = "insert into compliance_urls (company_id, url, url_hash, domain, transcription_text)
         select $1, 'https://example.org/' || n, sha256(n::text::bytea), 'example.org', repeat('x', $3)
@@ -39,7 +39,7 @@ async fn pages(clients: &mut GrpcClients, pause: Duration) -> Vec<(i64, usize)> 
     pages
 }
 
-/// The core drops a page that stays unread for half a second, and rereads it from the reader's position.
+/// The core drops a page that stays unread for half a second and rereads it from the reader's position.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_readers_receive_every_record_once() {
     let core = TestCore::start().await;

@@ -32,7 +32,8 @@ async fn lock(pool: &PgPool, table: &str) -> Transaction<'static, Postgres> {
     lock
 }
 
-/// Releases the lock once a writer's statement waits for it. Other writers follow, share the statement, or wait outside the database.
+/// Releases the lock once a writer's statement waits for it. Other writers send their own statements, share this one, or wait outside the
+/// database.
 async fn release(pool: &PgPool, lock: Transaction<'static, Postgres>) {
     let waiting = "select count(*) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'";
@@ -45,7 +46,7 @@ async fn release(pool: &PgPool, lock: Transaction<'static, Postgres>) {
     lock.rollback().await.unwrap();
 }
 
-/// Runs writers against a lock, and releases it once they wait.
+/// Runs writers against a lock and releases it once they wait.
 async fn run(pool: &PgPool, lock: Transaction<'static, Postgres>, writers: Vec<impl Future<Output = ()>>) {
     tokio::join!(join_all(writers), release(pool, lock));
 }

@@ -146,7 +146,7 @@ async fn only_cleared_fields_become_null() {
     };
     assert_eq!(company.url(id).await, cleared);
 
-    // An empty text clears the field, unless the field cannot be cleared.
+    // An empty string clears the field, unless the field cannot be cleared.
     let item = UrlObservation { note: some(""), incident_status: some(""), ..observation(&url) };
     let result = company.observe(vec![item]).await.pop().unwrap();
     assert_eq!(violations(&result.violations), [("incident_status", "The incident status field cannot be cleared.")]);

@@ -42,7 +42,7 @@ async fn added_names_can_be_used() {
     add_and_use_names(&TestCore::start().await).await;
 }
 
-/// Adds names, and uses them in URLs and cases.
+/// Adds names and uses them in URLs and cases.
 pub(super) async fn add_and_use_names(service: &TestCore) {
     let mut company = service.company(1);
     company.affiliate("A").await;

@@ -41,7 +41,7 @@ async fn endless_response_bodies_are_ignored() {
 
 /// Promised delivery time while other endpoints hang.
 const PROMPTLY: Duration = Duration::from_secs(2);
-/// Maximum ratio to the delivery time without hanging endpoints, on busy processors.
+/// Maximum ratio between the delivery times with and without hanging endpoints, on busy processors.
 const TIMES_ALONE: u32 = 4;
 
 /// All endpoints of eight companies start to hang, as do all but one of a ninth company's endpoints.

@@ -63,7 +63,7 @@ impl Fixture {
     async fn start() -> Self {
         let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
         let core = core(&database, receiver.settings()).await;
-        // Positions then count only the test's own changes.
+        // Without the trigger, positions count only the test's own changes.
         run(&core.pool, "alter table webhooks disable trigger user").await;
         let company = new_company();
         let mut clients = core.company(company);
@@ -493,7 +493,7 @@ async fn retry_after_dates_are_respected() {
     }
 }
 
-/// Commands use such a core. Once a serving core has delivered twice, this core has had enough time.
+/// Commands use such a core. After a serving core's second delivery, this core has had enough time for one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn core_without_background_work_delivers_nothing() {
     let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);

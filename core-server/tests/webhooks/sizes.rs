@@ -13,7 +13,7 @@ async fn shortened_messages_are_resent_unchanged() {
     fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
     fixture.change(1, 3).await;
     fixture.wait_until(|webhook| webhook.attempts == 1).await;
-    // Simulates a shortage of memory, which leaves room for only two of the changes.
+    // Simulates a memory shortage, with room for only two of the changes.
     run(&fixture.core.pool, "update webhooks set message_to = 2").await;
     fixture.try_again().await;
     fixture.wait_until(|webhook| webhook.attempts == 2).await;

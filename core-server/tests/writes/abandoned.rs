@@ -14,8 +14,8 @@ use tonic::{Code, Request, Status};
 
 /// Generous timeout for each step.
 const SOON: Duration = Duration::from_mins(1);
-/// Time for a call to start waiting, and the deadline of callers that disconnect at their deadline. If this time is too short, callers
-/// disconnect earlier, and nothing is written either.
+/// Time for a call to start waiting. Also the deadline of callers that disconnect at their deadline. If this time is too short, callers
+/// disconnect earlier, and still nothing is written.
 pub(super) const A_WHILE: Duration = Duration::from_millis(300);
 
 pub(super) type Call = LocalBoxFuture<'static, Result<(), Status>>;
@@ -208,7 +208,7 @@ async fn all_end(mut calls: FuturesUnordered<Call>) {
     timeout(SOON, ended).await.expect("a write is still waiting");
 }
 
-/// Waits until all statements that now wait for a lock have ended. The core can retry a shared statement for other callers.
+/// Waits until all statements that currently wait for a lock have ended. The core can retry a shared statement for other callers.
 async fn until_run_again(core: &TestCore) {
     let now = "select extract(epoch from clock_timestamp())::float8";
     let since: f64 = sqlx::query_scalar(now).fetch_one(&core.pool).await.unwrap();
@@ -224,7 +224,7 @@ pub(super) async fn marked(core: &TestCore, mark: &str) -> i64 {
     sqlx::query_scalar(count).bind(format!("{mark}%")).bind(mark).fetch_one(&core.pool).await.unwrap()
 }
 
-/// Lets a call wait, and then abandons it.
+/// Lets a call wait and then abandons it.
 async fn leave(call: Call, leaves: Leaves, kind: Kind) {
     match leaves {
         Leaves::Goes => assert!(timeout(A_WHILE, call).await.is_err(), "{kind:?} did not wait"),
@@ -274,7 +274,7 @@ async fn abandoned_writes_in_the_company_queue_are_dropped() {
     }
 }
 
-/// More companies wait for locks than the core allows to wait concurrently. The abandoned write belongs to one of them.
+/// More companies wait for locks than the core allows at a time. One of them abandons its write.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn abandoned_writes_behind_locks_are_dropped() {
     let database = fresh_database().await;

@@ -69,14 +69,14 @@ async fn concurrent_writes_share_few_statements() {
     .await;
 }
 
-/// Makes one call per company while the database does not respond, and asserts that the calls take few round trips.
+/// Makes one call per company while the database does not respond. Asserts that the calls take few round trips.
 async fn few_statements(proxy: &Proxy, clients: &[GrpcClients], call: impl AsyncFn(usize, usize)) {
     for round in 0..100 {
         let held = proxy.hold().await;
         let before = proxy.round_trips();
         let mut calls = join_all((0..clients.len()).map(|company| call(round, company)));
         assert!(futures::poll!(&mut calls).is_pending());
-        // Requests on a connection arrive in order, and this one needs no database. After its second response, the calls have begun.
+        // Requests on a connection arrive in order, and access checks need no database. After the second response, the calls have begun.
         let arrived = join_all(clients.iter().map(|clients| async {
             let mut access = clients.access.clone();
             for _ in 0..2 {
@@ -140,7 +140,7 @@ async fn together<F: Future>(proxy: &Proxy, calls: impl Iterator<Item = F>) -> V
     timeout(2 * SOON, calls).await.expect("a call is still waiting")
 }
 
-/// Tests the maximum number of writes and reads per statement, and one less and one more. Some items fail.
+/// Tests the maximum number of writes and reads per statement, one fewer, and one more. Some items fail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn full_batches_return_correct_results() {
     let most = batcher::MAX_BATCH;

@@ -142,7 +142,7 @@ async fn others(clients: &GrpcClients, id: i64, round: usize, times: &Mutex<[Vec
         create_many(clients.clone(), (0..5).map(|number| format!("{round} {number}"))).await;
         add(clients.clone(), &format!("{round} b").replace(' ', "-"), 20).await.unwrap();
     };
-    // These calls run concurrently, so a single write can meet its company's batch.
+    // These calls run concurrently, so a single write can collide with its company's batch.
     let (mut single, mut batches) = (Box::pin(single), Box::pin(batches));
     futures::join!(measure(1, &mut single), measure(2, &mut batches));
 }

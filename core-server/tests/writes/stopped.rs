@@ -47,7 +47,7 @@ impl StoppableCore {
     }
 }
 
-/// When the process resumes, it finds the database's response and the closed connection at the same time.
+/// When the process resumes, it sees the database's response and the closed connection at the same time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn resumed_process_starts_no_abandoned_work() {
     let database = fresh_database().await;

@@ -57,7 +57,7 @@ async fn affiliates(clients: &mut GrpcClients, ids: &[i64]) -> Vec<Affiliate> {
     read.into_iter().map(|affiliate| Affiliate { id: 0, client_id: 0, etag: String::new(), ..affiliate }).collect()
 }
 
-/// Sets some random fields, and clears others by the mask alone or by an empty text.
+/// Sets some random fields and clears others, by the mask alone or with an empty string.
 fn with_random_fields(random: &mut StdRng, mut fields: AffiliateInput, number: usize) -> AffiliateUpdate {
     let mut paths = Vec::new();
     for field in AffiliateInput::FIELDS {
@@ -163,7 +163,7 @@ async fn statement_count_is_independent_of_batch_size() {
     }
 }
 
-/// Even maximum-size requests use few statements, and must not take minutes.
+/// Even maximum-size requests use few statements and must not take minutes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn maximum_size_batches_succeed() {
     let core = TestCore::start().await;

@@ -2,7 +2,7 @@
 //!
 //! [`Memory`] limits bytes, [`Counts`] limits calls and streams, and a [`WorkQueue`] limits concurrent work. [`off_thread`] keeps long computations
 //! from blocking other tasks. The crate is independent of the API operations.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "test tasks end with the test"))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "the test's runtime aborts its tasks"))]
 
 mod body;
 mod counts;

@@ -9,9 +9,9 @@ use tokio::{
 
 use crate::{counts::LimitReached, semaphores::CompanySemaphores};
 
-/// Maximum size of messages, rows and responses that the memory limits ignore, in bytes.
+/// Maximum size of messages, rows and responses exempt from the memory limits, in bytes.
 ///
-/// Limits on calls and connections bound the number of such small messages.
+/// Call and connection limits bound their number.
 pub const SMALL: usize = 16 << 10;
 /// Maximum time a request waits for memory held by other requests.
 pub const MEMORY_WAIT: Duration = Duration::from_secs(5);
@@ -46,7 +46,7 @@ impl Memory {
         }
     }
 
-    /// Creates an empty reservation for a company, or for a request without one.
+    /// Creates an empty reservation for a company, or for a request without a company.
     pub fn reservation(&self, company: Option<i64>) -> Reservation {
         Reservation { memory: self.clone(), company, permits: None }
     }
@@ -97,7 +97,7 @@ impl Reservation {
         self.grow(bytes.saturating_sub(self.bytes()))
     }
 
-    /// Like [`Self::grow_to`], but waits up to `longest` for others to release memory.
+    /// Like [`Self::grow_to`], but waits up to `longest` for other requests to release memory.
     pub async fn wait_to_grow(&mut self, bytes: usize, longest: Duration) -> Result<(), LimitReached> {
         if !self.can_reach(bytes) {
             return Err(self.own_limit());

@@ -8,7 +8,7 @@ use tokio::{
     sync::Semaphore,
 };
 
-/// Input size that takes about a millisecond to process, in bytes. During that time, the thread runs no other task.
+/// Input size, in bytes, that takes about a millisecond to process. During that time, the thread runs no other task.
 pub const LONG_COMPUTATION: usize = 64 << 10;
 /// Maximum number of concurrent computations off the worker threads. Each occupies a thread.
 const MAX_OFF_THREAD: usize = 64;

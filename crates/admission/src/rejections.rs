@@ -11,15 +11,15 @@ use tokio::{
 /// Maximum number of immediate rejections per company and period. Calls without a verified company share one count.
 const REJECTIONS_AT_ONCE: u32 = 10;
 const REJECTION_PERIOD: Duration = Duration::from_millis(100);
-/// Mean delay of further rejections. Each delay varies by up to half, because simultaneous retries would occupy every thread for milliseconds.
+/// Mean delay of later rejections. Delays vary by up to half, because simultaneous retries would occupy every thread for milliseconds.
 const REJECTION_DELAY: Duration = Duration::from_millis(100);
-/// Maximum number of delayed rejections across all companies. Further rejections are sent immediately.
+/// Maximum number of delayed rejections across all companies. Other rejections are sent immediately.
 const MAX_DELAYED: usize = 4096;
 
 /// Fractional part of the golden ratio. The fractional parts of its multiples are evenly distributed.
 const SPREAD: f64 = 0.618_033_988_749_895;
 
-/// Delays rejections and other responses to unlimited calls. Clones share one set of limits.
+/// Delays rejections and other responses that clients could request without limit. Clones share one set of limits.
 #[derive(Clone, Debug)]
 pub struct RejectionDelay(Arc<SharedRejectionDelay>);
 

@@ -45,7 +45,7 @@ mod tests {
     #[tokio::test]
     async fn unused_semaphores_are_dropped() {
         let semaphores = CompanySemaphores::new(2);
-        // All are in use at the same time and then dropped.
+        // All semaphores exist at the same time before they are dropped.
         drop((1..=1_000).map(|company| semaphores.of(company)).collect::<Vec<_>>());
         let permit = semaphores.of(0).acquire_many_owned(2).await.unwrap();
         {

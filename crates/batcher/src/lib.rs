@@ -3,7 +3,7 @@
 //! While fewer than [`BatchLimits::max_in_flight`] batches are running, a request starts a new batch and includes requests that other tasks are about
 //! to send. Otherwise, it joins the next batch. The queue is bounded. A panic in a batch affects only the callers of that batch. If a caller
 //! disconnects before its batch starts, the batcher drops the request.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "test tasks end with the test"))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "the test's runtime aborts its tasks"))]
 
 use std::{
     future::pending,
@@ -72,7 +72,7 @@ pub struct BatchLimits {
     pub max_in_flight: usize,
     /// Maximum number of batches in flight, including slow ones.
     pub max_in_flight_when_slow: usize,
-    /// Run time after which a batch counts as slow.
+    /// Run time after which a batch is considered slow.
     pub slow_after: Duration,
     /// Maximum number of requests per batch.
     pub max_batch: usize,
@@ -98,7 +98,7 @@ impl BatchLimits {
     }
 }
 
-/// Reason why a request received no response.
+/// Why a request received no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchError {
     /// The queue is full.
@@ -182,8 +182,8 @@ async fn dispatch<B: RunBatch>(
                 if received == 0 {
                     break;
                 }
-                // Other ready tasks may be about to send requests, unless a single caller sends one after another. Requests that wait for the next
-                // batch are coalesced there anyway.
+                // Other ready tasks may be about to send requests, unless a single caller sends one after another. Requests that wait for
+                // the next batch are coalesced anyway.
                 let is_alone = running.is_empty() && !are_several;
                 if !is_alone && free_at(&starts, &limits).is_some_and(|instant| instant <= Instant::now()) {
                     yield_now().await;

@@ -80,7 +80,7 @@ const LIMITS: BatchLimits = BatchLimits {
     max_queue: 100,
 };
 
-/// Longer than any test step takes.
+/// Longer than any test step.
 const SOON: Duration = Duration::from_mins(1);
 
 async fn until(condition: impl Fn() -> bool) {

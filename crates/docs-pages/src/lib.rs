@@ -36,7 +36,7 @@ const START_CLASS: &str = "start";
 /// The links on the start page.
 const CARDS: [(&str, &str); 6] = [
     ("guide", "How to do each task, with commands to copy and their responses."),
-    ("reference", "Every operation and field, with a form to try it."),
+    ("reference", "Every operation and field, with forms to try them."),
     ("errors", "The meaning of each result code and status, and what to do."),
     ("clients", "Clients in Python and TypeScript, with examples."),
     ("changelog", "What's new for partners."),

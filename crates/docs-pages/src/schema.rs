@@ -1,4 +1,4 @@
-//! Describes the types and rules of schemas in words.
+//! Describes schema types and rules in words.
 
 use crate::{code::escape, json::Json};
 

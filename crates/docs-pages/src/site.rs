@@ -118,7 +118,7 @@ impl Page {
     }
 }
 
-/// Resolves a relative link in the file `from`. Returns `None` if the link leaves the repository.
+/// Resolves a relative link in the file `from`. Returns `None` if the link points outside the repository.
 fn resolve(from: &str, link: &str) -> Option<String> {
     let mut path: Vec<&str> = from.split('/').collect();
     path.pop();

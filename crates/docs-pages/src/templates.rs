@@ -35,7 +35,7 @@ const TEMPLATES: [(&str, &str); 9] = [
 pub(crate) fn environment(document: Arc<Json>, page: &'static Page) -> Result<Environment<'static>, Error> {
     let mut templates = Environment::new();
     templates.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    // Templates can name fields that the document lacks.
+    // Templates can refer to fields that are missing from the document.
     templates.set_undefined_behavior(UndefinedBehavior::Chainable);
     templates.set_formatter(|output, state, value| {
         if value.is_undefined() || value.is_none() {

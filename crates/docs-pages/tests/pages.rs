@@ -1,4 +1,4 @@
-//! Files and flags named in handwritten pages exist.
+//! Tests that files and flags mentioned in handwritten pages exist.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::{
@@ -8,14 +8,14 @@ use std::{
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Pages that can name removed files.
+/// Pages that can mention removed files.
 const OF_THE_PAST: &[&str] = &["CHANGELOG.md"];
 
-/// Pages that can name removed flags, or flags of other programs.
+/// Pages that can mention removed flags, or flags of other programs.
 const OTHER_PROGRAMS: &[&str] =
     &["CHANGELOG.md", "docs/configuration.md", "docs/load-testing.md", "docs/performance.md"];
 
-/// Flags of other programs that pages name.
+/// Flags of other programs mentioned in pages.
 const OTHER_FLAGS: &[&str] = &[
     // cargo, docker, pg_restore, protoc
     "--features",

@@ -1,4 +1,4 @@
-//! Tests named in `docs/promises` exist, and CI runs the programs named there.
+//! Tests that `docs/promises` lists only existing tests, and only programs that CI runs.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use std::{
@@ -58,7 +58,7 @@ fn tests_in(source: &str) -> Vec<String> {
     names
 }
 
-/// Returns the full names of a suite's tests, as `cargo test` filters see them.
+/// Returns the full names of a suite's tests, as `cargo test` filters match them.
 fn tests_of(suite: &str) -> Vec<String> {
     let (folder, mut files) = (folder(suite), Vec::new());
     add_files(&folder, &mut files);
@@ -111,7 +111,7 @@ fn every_promise_names_existing_tests() {
             continue;
         }
         let suites: Vec<Vec<String>> = suites.split(", ").map(tests_of).collect();
-        // A name selects one test, or all tests of a module.
+        // A name selects one test, or all tests in a module.
         let is = |test: &str, name: &str| {
             test.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
         };

@@ -152,7 +152,7 @@ impl Drop for Cluster {
         }
         let (layout, socket_dir) = (&self.context.layout, self.context.endpoint.socket_dir());
         if socket_dir != layout.cluster {
-            // If the server still runs, its folder is not empty and stays for the next start.
+            // If the server is still running, its folder is not empty and remains for the next start.
             let _ = fs::remove_dir(socket_dir);
         }
         if self.remove_on_stop

@@ -88,7 +88,7 @@ impl Endpoint {
         .await
     }
 
-    /// Checks that the server responds to a query. A server without free connections counts as responding.
+    /// Checks that the server responds to a query. Accepts an error about too many connections as a response.
     pub(crate) async fn probe(&self) -> Result<(), String> {
         let query = async {
             let mut admin = self.admin().await?;

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-/// Reason why a cluster operation failed.
+/// Why a cluster operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

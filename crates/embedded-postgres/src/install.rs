@@ -100,7 +100,7 @@ fn parse_version(text: &str) -> Option<(String, u32)> {
 /// Returns the folders to search, in order of preference.
 fn candidates() -> Vec<PathBuf> {
     let mut dirs: Vec<PathBuf> = env::split_paths(&env::var_os("PATH").unwrap_or_default())
-        // `PATH` often contains only a link. All programs of that version are next to the link's target.
+        // `PATH` often contains only a link. The other programs of that version are next to the link's target.
         .filter_map(|dir| Some(fs::canonicalize(dir.join("postgres")).ok()?.parent()?.to_owned()))
         .collect();
     for (parent, prefix) in [

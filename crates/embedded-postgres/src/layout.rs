@@ -60,7 +60,7 @@ impl Drop for Lock {
 }
 
 impl Layout {
-    /// Returns the paths in an existing folder. Resolves links to give each folder a single path.
+    /// Returns the paths in an existing folder. Resolves links, so each folder has a single path.
     pub(crate) fn of(data_dir: &Path) -> Result<Self, Error> {
         let data_dir = fs::canonicalize(data_dir).map_err(Error::io("open the data folder", data_dir))?;
         Ok(Self {
@@ -124,7 +124,7 @@ impl Layout {
 
     /// Removes files that would prevent a start after a crash.
     ///
-    /// PostgreSQL does not start if the killed server's process ID now belongs to a different program of the same user.
+    /// PostgreSQL does not start if another program of the same user now has the killed server's process ID.
     pub(crate) fn clear(&self, account: &Account, socket: &Path) -> Result<(), Error> {
         let text = self.server_file().unwrap_or_default();
         let pid = pid_of(&text);

@@ -14,7 +14,7 @@
 //!
 //! - If the service is killed, its database keeps running. The next start stops and restarts it.
 //! - If the database is killed, a supervised cluster restarts it, and `PostgreSQL` recovers all committed data.
-//! - If the process ID in `postmaster.pid` belongs to no process or to a different program, the next start removes the file.
+//! - If no process, or a different program, has the process ID in `postmaster.pid`, the next start removes the file.
 //! - If `initdb` is interrupted, the next start creates the cluster again. Only a complete cluster receives the final name.
 //! - If all of the service's processes receive `SIGTERM` together, the server keeps existing connections until the service closes them, but accepts
 //!   no new ones. Signal only the service instead (`KillMode=mixed` in systemd).

@@ -14,7 +14,7 @@ use crate::{
 /// Settings that differ from the server's defaults in every cluster.
 const FIXED: [(&str, &str); 13] = [
     ("work_mem", "16MB"),
-    // A bulk write logs megabytes before its commit. With the default, another client's next commit would flush them.
+    // A bulk write logs megabytes before it commits. With the default, another client's next commit would flush them.
     ("wal_writer_delay", "10ms"),
     ("max_wal_size", "4GB"),
     // A bulk write needs a new log file twice a second, and every commit waits for it: 14 ms for a zeroed file, 1 ms for a sparse file.

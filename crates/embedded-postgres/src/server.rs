@@ -22,17 +22,17 @@ use crate::{
     programs::{run, text},
 };
 
-/// Timeout for a start, in seconds. Includes crash recovery, which would begin again at the next start.
+/// Timeout for a start, in seconds. Includes crash recovery, which the next start would have to begin again.
 const START_SECONDS: &str = "600";
 /// Timeout for a shutdown, in seconds. A fast shutdown flushes data.
 const STOP_SECONDS: &str = "60";
-/// Maximum number of start attempts. A killed server's children keep its memory until they notice, which takes up to a second while a statement runs.
+/// Maximum number of start attempts. A killed server's children use its memory until they notice, up to a second later if they are busy.
 const START_TRIES: u32 = 10;
 /// Pause between start attempts.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// How often to check the server and its log size.
 const CHECK_INTERVAL: Duration = Duration::from_millis(200);
-/// Free space below which the disk counts as full, in bytes: the size of one write-ahead log file.
+/// Free space below which the disk is considered full, in bytes: the size of one write-ahead log file.
 const LEAST_SPACE: u64 = 16 << 20;
 /// Maximum pause after failed restarts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -89,7 +89,7 @@ impl Context {
     /// Stops a server left by an earlier run and removes its files.
     async fn clear(&self) -> Result<(), Error> {
         if let Some(pid) = self.server_pid() {
-            tracing::info!(pid, "stopping a database left by an earlier run");
+            tracing::info!(pid, "stopping a database that an earlier run left running");
             self.stop(&["fast", "immediate"]).await?;
         }
         self.layout.clear(&self.account, &socket_file(self.endpoint.socket_dir()))
@@ -154,7 +154,7 @@ pub(crate) async fn keep_running(context: Arc<Context>, end: Arc<Notify>) {
             pause = CHECK_INTERVAL;
             continue;
         }
-        tracing::warn!(log = %context.layout.log.display(), "the database has ended; restarting it");
+        tracing::warn!(log = %context.layout.log.display(), "the database stopped unexpectedly; restarting it");
         report_full_disk(&context);
         if let Err(error) = context.start().await {
             tracing::error!(%error, "cannot restart the database");

@@ -37,7 +37,7 @@ impl Account {
         let owner = match fs::symlink_metadata(cluster_dir) {
             Ok(meta) => Some(Uid::from_raw(meta.uid())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // Another user owns the data folder, and this user cannot access it.
+            // This user cannot access the data folder, which another user owns.
             Err(error) => match cluster_dir.parent().and_then(|dir| Some((dir, fs::metadata(dir).ok()?.uid()))) {
                 Some((data_dir, owner)) if owner != me.as_raw() => {
                     return Err(of_another_user(data_dir, owner.into(), me));

@@ -80,7 +80,7 @@ pub fn is_draining() -> bool {
     ORIGIN.try_with(|(_, stopping)| stopping.draining.is_cancelled()).unwrap_or_default()
 }
 
-/// Returns a token that is cancelled when the current request's port closes. Endless responses end then.
+/// Returns a token that is cancelled when the current request's port closes. Endless responses end at that point.
 pub fn closing() -> CancellationToken {
     ORIGIN.try_with(|(_, stopping)| stopping.closing.clone()).unwrap_or_default()
 }
@@ -175,7 +175,7 @@ where
     fn report_insecure(&self, failure: Failure, peer: SocketAddr, error: &dyn Display) {
         let (port, reason) = (self.app.name, failure.label());
         self.traffic.count_insecure(failure);
-        // A public port receives all kinds of traffic. Only configured programs use the core's port.
+        // On a public port, failed handshakes are noise. On the core's port, they mean that a client is misconfigured.
         if failure.is_ordinary() || self.app.http1 {
             tracing::debug!(port, %peer, reason, %error, "a TLS handshake failed");
         } else {

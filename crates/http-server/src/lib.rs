@@ -2,7 +2,7 @@
 //!
 //! `axum::serve` and `tonic::transport::Server` limit neither the number of connections nor the time a connection stays silent. This server
 //! requires a permit for each connection, applies timeouts, and delays shutdown until load balancers have noticed it.
-#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "test tasks end with the test"))]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "the test's runtime aborts its tasks"))]
 
 mod combined_writes;
 mod connection;

@@ -26,7 +26,7 @@ const ERROR_RESETS: usize = 1024;
 /// Configurable limits of a server. Fixed limits are constants in this module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Maximum number of open connections. Further connections wait.
+    /// Maximum number of open connections. Additional connections wait.
     pub max_connections: usize,
     /// Maximum number of concurrent requests per HTTP/2 connection.
     pub max_streams: u32,

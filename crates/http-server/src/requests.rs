@@ -19,7 +19,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Waits until the connection has been idle for `first` at the start, or for `between` later.
+    /// Waits until the connection has been idle for `first` after opening, or for `between` later.
     pub(crate) async fn end(&self, first: Duration, between: Duration) {
         let mut before = 0;
         sleep(first).await;

@@ -137,7 +137,7 @@ mod tests {
             assert_eq!(country_code(name.to_owned()), code);
         }
         assert!(COUNTRIES.values().all(|code| country::numeric(code).is_some()));
-        // Each name belongs to one country.
+        // Each name identifies one country.
         let json = include_str!("country_names.json");
         assert_eq!(json.matches('"').count() / 2, COUNTRIES.len() + country::codes().len());
     }

@@ -168,7 +168,7 @@ impl Orders {
                     order.first()
                 )));
             }
-            // Swapping day and month would give a different date.
+            // Swapping day and month would produce a different date.
             (None, _) if one != two && one.max(two) <= 12 && self.open.iter().all(|open| open.0 != separator) => {
                 self.open.push((separator, line, cell.to_owned()));
             }
@@ -206,7 +206,7 @@ fn is_midnight(text: &str) -> bool {
     time(text).is_some_and(|time| time.clock == "00:00:00")
 }
 
-/// Parses the time after a date. An empty text means midnight.
+/// Parses the time after a date. No text means midnight.
 fn time(text: &str) -> Option<Time<'_>> {
     if text.is_empty() {
         return Some(Time { clock: "00:00:00".to_owned(), offset: "" });

@@ -156,7 +156,7 @@ impl<R: Read> Decoded<R> {
         }
         let [windows, mac] = [WINDOWS_1252, encoding_rs::MACINTOSH].map(|encoding| encoding.decode(cell).0);
         FileError::Encoding(format!(
-            "the file is not UTF-8: line {line} reads {windows:?} as Windows-1252 and {mac:?} as Mac Roman. Choose the right encoding, \
+            "the file is not UTF-8: line {line} contains {windows:?} in Windows-1252, or {mac:?} in Mac Roman. Choose the right encoding, \
              windows-1252 or macintosh, or save the file as CSV in UTF-8"
         ))
     }

@@ -7,7 +7,7 @@ use thiserror::Error;
 /// Maximum length of a message, in bytes. Messages contain names from the file.
 const LONGEST_MESSAGE: usize = 4000;
 
-/// Reason why a whole file cannot be read.
+/// Why a whole file cannot be read.
 #[derive(Debug, Error)]
 pub enum FileError {
     /// The file's kind is not supported.

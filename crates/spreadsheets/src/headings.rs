@@ -12,7 +12,7 @@ use crate::{
 const UNNAMED: &str = "unnamed";
 /// Digits in headings, as spelled in field names.
 const DIGITS: [(char, &str); 3] = [('1', "one"), ('2', "two"), ('3', "three")];
-/// Maximum length of a heading, in characters. Comparisons ignore further characters.
+/// Maximum length of a heading, in characters. Comparisons ignore the rest.
 const LONGEST_HEADING: usize = 200;
 
 /// Returns the field that a heading names, in any case and with any separators.

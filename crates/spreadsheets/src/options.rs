@@ -5,7 +5,7 @@ use std::str::FromStr;
 use compliance_api::csv_cell::Escape;
 use encoding_rs::{MACINTOSH, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
-/// Options for reading a file. By default, the limits are those of a request.
+/// Options for reading a file. By default, request limits apply.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Order of day and month in dates such as 1/5/2026. By default, unambiguous dates in the file determine it.

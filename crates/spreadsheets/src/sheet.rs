@@ -14,12 +14,12 @@ use crate::{
     xml::{Node, attribute, flag},
 };
 
-/// Reason why a formula cell cannot be read.
+/// Why a formula cell cannot be read.
 const WITHOUT_RESULT: &str =
     "contains a formula without a stored result; open the workbook in a spreadsheet program and save it";
-/// Smallest number whose digits spreadsheets do not fully keep.
+/// Smallest number with more integer digits than spreadsheets store.
 const FIRST_INEXACT: f64 = 1e15;
-/// Number from which all digits count, including decimals. Smaller numbers are read with 15 digits, as spreadsheets show them.
+/// Number from which lost digits are an error, including decimals. Smaller numbers are rounded to 15 digits, as in spreadsheets.
 const FIRST_LONG: f64 = 1e9;
 /// Maximum number of merged ranges.
 const MOST_RANGES: usize = 100_000;

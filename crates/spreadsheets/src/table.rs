@@ -25,7 +25,7 @@ use crate::{
     traces::{check_code, check_encoding, check_identifier, is_error, is_scientific, is_total, without_formula},
 };
 
-/// Maximum number of notes about repeated headings, and of noted columns without a heading.
+/// Maximum number of notes about repeated headings, and of columns without a heading that notes list.
 const MOST_NOTES: usize = 20;
 
 /// A table with known headings.
@@ -89,7 +89,7 @@ impl<R: TableRecord> Table<R> {
         let read_only: Vec<&str> =
             names.iter().filter(|name| headings.is_read_only::<R>(name)).map(String::as_str).collect();
         if !read_only.is_empty() {
-            notes.push(format!("ignored, because the service assigns them: {}", read_only.join(", ")));
+            notes.push(format!("ignored fields that the service assigns: {}", read_only.join(", ")));
         }
         let (mut merges, mut ends_in_line_end) = (Merges::default(), true);
         let epoch = file.epoch();
@@ -180,7 +180,7 @@ impl Header {
         self.keys.iter().enumerate().all(|(column, heading)| key(start(row.text(column))) == *heading)
     }
 
-    /// Returns whether a row contains different headings than the table, as in concatenated files.
+    /// Returns whether a row contains different headings from the table, as in concatenated files.
     ///
     /// Such a row contains headings in its first cells and in most of its cells.
     fn has_others(&self, row: &RawRow) -> bool {
@@ -250,12 +250,12 @@ impl Scan {
         }
         let Some(header) = &self.header else { return Ok(ControlFlow::Break(())) };
         if header.is_repeated(row) {
-            self.note(format!("ignored, because it repeats the headings: row {}", row.line));
+            self.note(format!("ignored a row that repeats the headings: {}", row.line));
             return Ok(ControlFlow::Continue(()));
         }
         if header.has_others(row) {
             return Err(FileError::Columns(format!(
-                "row {} contains different headings than row {}, or in a different order: put the tables into separate files",
+                "row {} contains different headings from row {}, or in a different order: put the tables in separate files",
                 row.line, header.line
             )));
         }
@@ -269,7 +269,7 @@ impl Scan {
         }
         let narrow = row.width.filter(|width| *width < header.names.len());
         if let (Some(width), Some(other), Some(widest)) = (narrow, self.narrow, header.width) {
-            // A line break splits a cell into the last cell of one row and the first of the next. Two line breaks leave a row with one cell.
+            // A line break splits a cell into the last cell of one row and the first of the next. A row between two breaks has one cell.
             let both = width + other - 1;
             self.is_broken |= width.min(other) == 1 || (header.names.len()..=widest).contains(&both);
         }
@@ -304,7 +304,7 @@ impl Scan {
             return Err(FileError::Limit(format!("the file contains more than {limit} columns with a heading")));
         }
         let (known, is_whole) = headings.known::<R>(&names, options.required);
-        // A title can equal a heading.
+        // A title can match a heading.
         if !is_whole || self.header.as_ref().is_some_and(|header| header.known >= known) {
             let is_above = self.header.is_none() && self.above.len() < FIRST_ROWS;
             self.above.extend(is_above.then_some((names, row.line)));
@@ -333,7 +333,7 @@ impl Scan {
         }
         self.notes.clear();
         if let (Some((_, first)), Some((_, last))) = (self.above.first(), self.above.last()) {
-            self.notes.push(format!("ignored, because they are above the headings: rows {first} to {last}"));
+            self.notes.push(format!("ignored rows above the headings: {first} to {last}"));
         }
         self.header = Some(header);
         Ok(true)
@@ -404,8 +404,8 @@ impl Plan {
 
     /// Fails if the number of cells shows that a row is damaged.
     fn check_width(&self, row: &RawRow, width: usize) -> Result<(), Vec<RowError>> {
-        // Every row has the cells up to the last required field. Spreadsheets omit empty cells at the end of a row. If empty cells clear fields,
-        // every cell counts. Otherwise, an unquoted line break would clear the fields after it.
+        // Spreadsheets omit empty cells at the end of a row, but not before the last required field. If empty cells clear fields, no cell
+        // can be missing. Otherwise, an unquoted line break would clear the fields after it.
         let columns = &self.header.columns;
         let is_required = |field: &Target| field.is_some_and(|field| field.required || field.entry);
         let required = columns.iter().rposition(is_required).map_or(0, |last| last + 1);
@@ -424,7 +424,7 @@ impl Plan {
         Err(RowError::of_row(format!("The row has {width} {columns}, but the heading row has {expected}; {question}")))
     }
 
-    /// Returns a cell's text, or the reason why it cannot be read.
+    /// Returns a cell's text, or why the cell cannot be read.
     fn text(&self, cell: &Cell, field: &Field) -> Result<String, String> {
         let date_of = |number: f64| self.epoch.and_then(|epoch| epoch.date(number));
         let written = match cell.kind {
@@ -443,7 +443,7 @@ impl Plan {
             _ => cell.text.clone(),
         };
         let shown = visible(&written);
-        // Exports write an apostrophe before formulas.
+        // Exports prefix formulas with an apostrophe.
         let text = match self.is_exact {
             true if without_formula(&written) == written => self.escape.text(&written),
             true => without_formula(&written),
@@ -456,11 +456,11 @@ impl Plan {
         }
         if is_scientific(visible(text)) {
             return Err(format!(
-                "The number {text} has lost digits; format the column as text, and enter all digits. Send a code of this form in JSON."
+                "The number {text} has lost digits; format the column as text, and enter all digits. If it is a code, send it as JSON."
             ));
         }
         if text.contains(|next| matches!(next, '\0' | '\u{80}'..='\u{9f}' | '\u{fffd}')) {
-            return Err("The text has lost a character in a different encoding; retype the text.".to_owned());
+            return Err("The text has lost a character in an encoding conversion; retype the text.".to_owned());
         }
         if matches!(field.name, "zip" | "country") || field.name.starts_with("phone_") || field.name.ends_with("_id") {
             check_code(visible(text))?;

@@ -15,11 +15,11 @@ const ERRORS: [&str; 11] =
 const NUMBERED_ERRORS: [&str; 6] = ["Err", "Error", "Fehler", "Fout", "Erro", "Errore"];
 /// Values that programs write for a missing identifier.
 const MISSING: [&str; 6] = ["NaN", "nan", "NULL", "null", "None", "<NA>"];
-/// Windows-1252 signs that never occur between two letters. MS-DOS encodes letters as the same bytes.
+/// Windows-1252 symbols that never occur between two letters. In MS-DOS encodings, the same bytes are letters.
 const NOT_IN_WORDS: &str = "€‚„†‡ˆ‰‹“”˜›¡¢£¤¥•¦§¶¿";
-/// Signs in [`NOT_IN_WORDS`] that never follow a letter either.
+/// Symbols in [`NOT_IN_WORDS`] that never follow a letter either.
 const NOT_IN_OR_AFTER_WORDS: &str = "‚„ˆ˜¡¢¤•";
-/// Letters that never follow a lowercase letter. Mac Roman and MS-DOS encode different letters as the same bytes.
+/// Letters that never follow a lowercase letter. In Mac Roman and MS-DOS encodings, the same bytes are different letters.
 const NOT_IN_LOWERCASE_WORDS: &str = "ŠŒŽŸ";
 /// Punctuation that can follow a capital letter.
 const PUNCTUATION: &str = "“”‘’–—…«»\u{a0}";
@@ -28,7 +28,7 @@ const TOTALS: &str = "total totals totales totaux totalt totais totaal totale su
                       sum summe summa suma soma somme gesamt gesamtsumme gesamtergebnis ergebnis zwischensumme teilergebnis anzahl \
                       count average moyenne durchschnitt mittelwert celkem razem łącznie toplam összesen yhteensä \
                       итого итог всего 合計 小計 合计 小计 总计 합계";
-/// Words that can accompany totals without making a company name.
+/// Words that can follow a word such as `Total` without forming a company name.
 const WITH_TOTALS: &str = "affiliates records rows urls entries items general général geral generale общий eur";
 
 /// Returns whether a row contains totals: text with a word such as `Total`, and only numbers in the other cells.
@@ -89,7 +89,7 @@ pub(crate) fn check_code(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns an identifier. Fails if it is a formula or a program's missing value, or contains control characters.
+/// Returns an identifier. Fails if it is a formula or a placeholder for a missing value, or contains control characters.
 pub(crate) fn check_identifier(text: String) -> Result<String, String> {
     if text.starts_with('=') {
         return Err("The ID is a formula; enter its result.".to_owned());
@@ -108,12 +108,12 @@ pub(crate) fn check_encoding(line: u64, text: &str) -> Result<(), FileError> {
     let shown = short(text);
     if has_parts_of_letters(text) {
         return Err(FileError::Encoding(format!(
-            "line {line} contains {shown:?}, with UTF-8 letters: save the whole file as CSV in UTF-8"
+            "line {line} contains {shown:?}, which looks like UTF-8: save the whole file as CSV in UTF-8"
         )));
     }
     let Some(sign) = sign_in_word(text) else { return Ok(()) };
     Err(FileError::Encoding(format!(
-        "line {line} contains {shown:?}, with the sign {sign} in a word, where MS-DOS or a Mac has a letter: save the file as CSV in UTF-8"
+        "line {line} contains {shown:?}, with {sign} within a word: the file may come from MS-DOS or a Mac. Save it as CSV in UTF-8"
     )))
 }
 

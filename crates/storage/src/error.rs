@@ -16,7 +16,7 @@ const READ_ONLY: &str = "25006";
 /// Message for a record with an infinite date, or another value that requests cannot set.
 const OUT_OF_RANGE: &str = "The record contains an out-of-range value. Ask the service operator to correct it.";
 
-/// Reason why a statement was not sent, or its result was not awaited. Source of a [`sqlx::Error::Io`].
+/// Why a statement was not sent, or its result was not awaited. Source of a [`sqlx::Error::Io`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unavailable {
     /// Nothing was sent, because the database did not respond to a check.
@@ -167,7 +167,7 @@ pub fn is_of_other_node(error: &sqlx::Error) -> bool {
     has_code(error, &["08000", "08001", "08003", "08006"])
 }
 
-/// Returns whether the statement names a missing object. The statement changed nothing.
+/// Returns whether the statement refers to a missing object. The statement changed nothing.
 ///
 /// `undefined_table`, `undefined_function`, `undefined_object`, `invalid_schema_name`.
 pub fn is_missing_object(error: &sqlx::Error) -> bool {
@@ -191,7 +191,7 @@ pub fn is_moved(error: &sqlx::Error) -> bool {
     has_code(error, &["40001"])
 }
 
-/// Returns whether the server lacked a resource, such as disk space. The statement changed nothing.
+/// Returns whether the server ran out of a resource, such as disk space. The statement changed nothing.
 pub fn is_exhausted(error: &sqlx::Error) -> bool {
     let sqlx::Error::Database(database) = error else { return false };
     database.code().is_some_and(|code| exhausted(&code).is_some())

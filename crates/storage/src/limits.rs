@@ -6,7 +6,7 @@ use std::time::Duration;
 pub(crate) const MAX_QUEUED_COALESCED: usize = 8192;
 /// Timeout for a statement that serves coalesced requests.
 pub(crate) const COALESCED_TIMEOUT: Duration = Duration::from_secs(20);
-/// Size of a part of a `COPY`, in bytes. The server processes one part while the service encodes the next.
+/// Size of a `COPY` part, in bytes. The server processes one part while the service encodes the next.
 pub const COPY_PART: usize = 64 << 10;
 /// Number of values sampled to estimate a batch's size.
 pub const SAMPLE: usize = 64;
@@ -16,7 +16,7 @@ pub const MAX_TRIES: u32 = 5;
 pub const COPIES: usize = 3;
 /// Maximum number of prepared statements per connection. The service has fewer statements, so a connection prepares each only once.
 pub const STATEMENT_CACHE: usize = 256;
-/// How long a request waits for a connection. It is well below the request's deadline, so the error can name the reason.
+/// How long a request waits for a connection. Well below the request's deadline, so the error can state the reason.
 pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a statement waits for a lock before it returns its connection and retries.
 ///

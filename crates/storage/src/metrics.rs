@@ -12,7 +12,7 @@ pub const RETRY_CONFLICT: &str = "conflict";
 pub const RETRY_CONNECTION: &str = "connection";
 /// Retry reason: the connection did not respond within the timeout.
 pub const RETRY_SILENCE: &str = "silence";
-/// Metric that counts statements that failed for lack of a resource.
+/// Metric for statements that failed for lack of a resource.
 const EXHAUSTED: &str = "compliance_database_exhausted_total";
 /// Exhausted resource: disk space.
 pub(crate) const EXHAUSTED_DISK: &str = "disk";
@@ -45,6 +45,7 @@ pub(crate) fn describe_counts() {
     let reasons = [RETRY_LOCK, RETRY_CONFLICT, RETRY_CONNECTION, RETRY_SILENCE];
     describe(RETRIES, "Retried statements, by reason.", "reason", &reasons);
     let reasons = [EXHAUSTED_DISK, EXHAUSTED_MEMORY, EXHAUSTED_CONNECTIONS, EXHAUSTED_OTHER, EXHAUSTED_READ_ONLY];
-    let description = "Statements that the database could not run for lack of disk space, memory or connections, or for a similar reason.";
+    let description =
+        "Statements that failed because the database ran out of disk space, memory, connections or a similar resource.";
     describe(EXHAUSTED, description, "reason", &reasons);
 }

@@ -135,7 +135,7 @@ pub(crate) fn batch_span<'r>(name: &'static str, requests: impl Iterator<Item = 
     span
 }
 
-/// Time and attempts of a request's statements so far.
+/// Time and attempts that a request's statements have used so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spent {
     /// Time spent, excluding waits for connections.
@@ -181,7 +181,7 @@ impl Drop for Watch {
     }
 }
 
-/// Logs a slow statement once, with all its attempts and request IDs. Waits for connections do not count.
+/// Logs a slow statement once, with all its attempts and request IDs. Ignores waits for connections.
 pub(crate) fn log_if_slow<'r>(name: &'static str, spent: Spent, request_ids: impl Iterator<Item = Option<&'r str>>) {
     let Spent { duration, waited, attempts } = spent;
     if duration < SLOW_STATEMENT {

@@ -1,8 +1,8 @@
-//! Resolves vocabulary names. Default names are constants. A statement reads a company's own names with the record.
+//! Resolves vocabulary names. Default names are constants. A statement reads a company's custom names with the record.
 
 use compliance_api::catalogue::{FIRST_OWN_ID, Vocabulary};
 
-/// Returns SQL for a company's own name for an ID. It is null for a default name.
+/// Returns SQL for a company's custom name for an ID. Its value is null for a default name.
 pub fn own_name(vocabulary: Vocabulary, company: &str, id: &str) -> String {
     let number = vocabulary as i16;
     format!(
@@ -15,7 +15,7 @@ pub fn own_name(vocabulary: Vocabulary, company: &str, id: &str) -> String {
 
 /// Returns the name for an ID.
 ///
-/// `own` is the company's own name, read with the ID.
+/// `own` is the company's custom name, read with the ID.
 pub fn name(vocabulary: Vocabulary, id: Option<i32>, own: Option<String>) -> Option<String> {
     own.or_else(|| vocabulary.default_name(id?).map(str::to_owned))
 }

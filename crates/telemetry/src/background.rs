@@ -45,7 +45,7 @@ impl Task {
     pub fn new(name: &'static str) -> Arc<Self> {
         describe_counter!(RESTARTS, "Background tasks restarted after a panic.");
         describe_gauge!(FAILING, "Whether a background task's last attempt failed: 1 if it did.");
-        describe_gauge!(LAST_SUCCESS, "Time of a background task's last success, in seconds since 1970.");
+        describe_gauge!(LAST_SUCCESS, "Unix time of a background task's last success.");
         counter!(RESTARTS, "task" => name).increment(0);
         gauge!(FAILING, "task" => name).set(0.0);
         Arc::new(Self { name, failure: Mutex::default() })
@@ -65,7 +65,7 @@ impl Task {
         self.failure.lock().as_ref().map(|failure| failure.reason.clone())
     }
 
-    /// Reports that an attempt failed. Logs the first failure in a row, and then one every ten minutes.
+    /// Reports that an attempt failed. Logs the first of several consecutive failures, and then one every ten minutes.
     pub fn failed(&self, reason: impl Display) {
         let (now, reason) = (Instant::now(), reason.to_string());
         let mut failure = self.failure.lock();
@@ -94,7 +94,7 @@ pub async fn supervise<F: Future<Output = ()>>(name: &'static str, run: impl Fn(
     let (task, mut pause) = (Task::new(name), SHORTEST_PAUSE);
     loop {
         let start = Instant::now();
-        // A panic leaves shared state as any other task's panic would.
+        // A panic affects shared state like a panic in any other task.
         let running = AssertUnwindSafe(async { run(Arc::clone(&task)).await });
         if running.catch_unwind().await.is_ok() {
             return;

@@ -41,7 +41,7 @@ pub struct Durations<K> {
 }
 
 impl<K: Eq + Hash + Copy> Durations<K> {
-    /// Creates the histograms. `name` must end in `_seconds`. Labels must have few values, and none that callers choose.
+    /// Creates the histograms. `name` must end in `_seconds`. Labels must have few values, none of them chosen by callers.
     pub fn new(name: &'static str, description: &'static str, labels: fn(&K) -> Vec<Label>) -> Self {
         describe_histogram!(name, Unit::Seconds, description);
         Self { name, labels, histograms: RwLock::default() }
@@ -104,7 +104,7 @@ impl Span {
         }
     }
 
-    /// Starts a span for work shared by several requests. It belongs to the first traced request and links to all of them.
+    /// Starts a span for work shared by several requests: a child of the first traced request, with links to and from all of them.
     pub fn shared<'s>(name: &'static str, requests: impl Iterator<Item = &'s Self>) -> Self {
         let Some(tracer) = TRACER.get() else { return Self(None) };
         let contexts = requests.filter_map(|request| request.0.as_ref());

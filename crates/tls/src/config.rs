@@ -63,7 +63,7 @@ impl ClientTls {
         Self::new(move |contents| client_config(authority.as_deref(), identity.as_ref(), contents))
     }
 
-    /// Performs the client handshake for HTTP/2. The server's certificate must name `host`. The caller applies a timeout.
+    /// Performs the client handshake for HTTP/2. The server's certificate must be valid for `host`. The caller applies a timeout.
     pub async fn connect<S>(&self, host: &str, stream: S) -> io::Result<client::TlsStream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,

@@ -82,7 +82,7 @@ impl<C> Reloaded<C> {
         Arc::clone(&self.0.current.read().0)
     }
 
-    /// Returns the certificate chain's earliest expiry as a Unix timestamp, or `None` if the configuration contains none.
+    /// Returns the certificate chain's earliest expiry as a Unix timestamp, or `None` if the configuration contains no chain.
     pub fn expires(&self) -> Option<i64> {
         self.0.current.read().1.expires
     }

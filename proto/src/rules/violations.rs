@@ -13,7 +13,7 @@ pub struct Violation {
     order: (u32, u32),
 }
 
-/// Maximum number of reported violations per request. Further violations are only counted.
+/// Maximum number of reported violations per request. Any others are only counted.
 pub const MAX_VIOLATIONS: usize = 10_000;
 
 /// The first [`MAX_VIOLATIONS`] violations of a request, and the total count.

@@ -9,7 +9,7 @@ pub enum TokenError {
     #[error("A bearer token is required.")]
     Missing,
     /// The header has a scheme other than `Bearer`, or none.
-    #[error("The Authorization header must have a bearer token: write Bearer and a space before the token.")]
+    #[error("The Authorization header must have the form: Bearer TOKEN.")]
     NotBearer,
     /// The token is malformed, meant for another service, or not signed by a trusted issuer.
     #[error("The bearer token is invalid.")]

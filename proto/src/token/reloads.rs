@@ -14,7 +14,7 @@ use tokio::{
 const INTERVAL: Duration = Duration::from_secs(10);
 /// How long a token waits for a reload.
 const WAIT: Duration = Duration::from_secs(5);
-/// Maximum number of waiting tokens. Further tokens are rejected immediately.
+/// Maximum number of waiting tokens. Any others are rejected immediately.
 const MAX_WAITING: usize = 256;
 
 /// Makes tokens with unknown keys wait for a shared reload. The reload task calls [`Self::requested`] and [`Self::finished`].

@@ -112,12 +112,12 @@ pub(super) struct Document<'de, M, R> {
     max_items: usize,
     /// Expected number of elements. Without it, the growing list would repeatedly copy large messages.
     expected_items: usize,
-    /// The request's fields besides its list.
+    /// The request's fields, except its list.
     options: Object<'de>,
     /// Violations of the body itself.
     pub(super) violations: Violations,
     of_list: Violations,
-    /// Set after a violation: further elements are checked and dropped.
+    /// Set after a violation: later elements are checked and dropped.
     is_checked: bool,
     /// Why reading the list stopped early. serde errors carry only text.
     refused: Option<Error>,

@@ -66,7 +66,7 @@ pub(crate) fn update_affiliates(input: Input<'_>, path: &PathId, if_match: &IfMa
         document.into_batch(fill).map(Update::Batch)
     } else {
         let request = |update: AffiliateUpdate, violations: &mut Violations| {
-            // A path without a number is rejected as not found below.
+            // A non-numeric path is rejected as not found below.
             if let (Some(id), Some(number)) = (update.id, path.number)
                 && id != number
             {
@@ -114,7 +114,7 @@ pub(crate) fn case<M: Check + Message + Default>(
     one::<M>(input)?.if_match(if_match).of_record(path, Error::case_not_found)
 }
 
-/// Reads a change to a case's status. An empty body counts as an empty object.
+/// Reads a change to a case's status. Treats an empty body as an empty object.
 pub(crate) fn case_status<M: Check + Message + Default>(
     mut input: Input<'_>,
     path: &PathId,

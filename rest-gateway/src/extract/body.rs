@@ -54,7 +54,7 @@ pub(crate) struct RequestBody {
     is_named_json: bool,
 }
 
-/// The parts of a file request besides its body.
+/// The parts of a file request, except its body.
 pub(super) struct FileHead {
     /// The query, which contains the options.
     pub(super) query: Query,
@@ -120,12 +120,12 @@ impl RequestBody {
         let request = self.parsed(&mut ignored, |input| {
             let request = parse(input)?;
             let violations = rules::check(&request);
-            // The core checks more rules, but its status could not hold all violations of a long list.
+            // The core checks more rules, but its status is too small for all violations of a long list.
             if compliance_api::has_all(&violations) { Ok(request) } else { Err(Error::invalid(violations)) }
         });
         let request = request.map_err(|error| self.with_advice(error));
         if let Some(ignored) = ignored.header() {
-            // A body is read once.
+            // Each body is parsed only once, so the cell is empty.
             let _ = self.caller.record.ignored_fields.set(ignored);
         }
         request

@@ -49,7 +49,7 @@ async fn collect(
     loop {
         if bytes.len() > capacity {
             capacity = (capacity * 2).max(SMALL).min(limit);
-            // Further growth would copy the body. The system allocates only pages that are written.
+            // Growing again would copy the body. The system allocates pages only when they are written.
             if capacity > LARGE_REQUEST {
                 bytes.reserve_exact(limit + 1 - bytes.len());
             }

@@ -94,7 +94,7 @@ impl FileHead {
             Some(Ok(charset)) if options.encoding.is_some_and(|encoding| encoding != charset) => {
                 violations.report("encoding", |label| {
                     format!(
-                        "The {label} field and the charset of the Content-Type header are different. Send one of them."
+                        "The {label} field and the charset of the Content-Type header differ. Send only one of them."
                     )
                 });
             }
@@ -308,7 +308,7 @@ impl RowViolation {
     }
 }
 
-/// Returns the error for a whole file.
+/// Returns the error for a problem with the file itself, rather than with a row.
 fn file_error(error: &FileError) -> Error {
     let text = error.to_string();
     let mut letters = text.chars();

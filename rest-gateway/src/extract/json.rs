@@ -22,7 +22,7 @@ pub(super) enum Scalar<'de> {
     Other,
 }
 
-/// The expected type of a value, and the output for values of different types.
+/// The expected type of a value, and the output for values of other types.
 pub(super) trait Shape<'de>: Sized {
     type Output;
 

@@ -63,7 +63,7 @@ pub(super) struct Object<'de> {
     /// The fields that keys can name.
     fields: &'static [Field],
     values: Vec<Option<Value<'de>>>,
-    /// Values of the message's own fields, besides its record.
+    /// Values of the message's own fields, except its record.
     beside_record: Vec<(&'static Field, Value<'de>)>,
     /// Index of the field after the last one found.
     next: usize,
@@ -135,7 +135,7 @@ impl<'de> Object<'de> {
         self.entries().any(|(field, value)| field.name == name && *value == Value::Scalar(Scalar::Flag(true)))
     }
 
-    /// Builds the message. Reports values of the wrong type, and leaves them absent.
+    /// Builds the message. Reports and omits values of the wrong type.
     pub(super) fn message<M: Message + Default>(
         &self,
         location: Location,
@@ -281,7 +281,7 @@ fn encode(
             encode_bytes(number, &object.encode(Location::Within(field.name), violations), message);
         }
         (Kind::Message(_), _) if message_of(field).is_some() => return Err("must be an object".into()),
-        // An empty string is an absent timestamp.
+        // An empty string means no timestamp.
         (Kind::Message(_), _) if text == Some("") => {}
         (Kind::Message(_), _) => {
             let seconds = text.and_then(timestamp).ok_or("must match the format YYYY-MM-DD HH:MM:SS")?;

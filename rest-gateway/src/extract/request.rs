@@ -68,7 +68,7 @@ impl<'de> Draft<'de> {
         accept(self.violations, wrap(message))
     }
 
-    /// Returns the message for the record in a path. Other violations take precedence over an impossible ID.
+    /// Returns the message for the record that the path identifies. Other violations take precedence over an impossible ID.
     pub(crate) fn of_record<M: Check + Message + Default>(
         mut self,
         path: &PathId,
@@ -126,7 +126,7 @@ impl Query {
         self.draft::<M>(&[], |_| String::new()).message()
     }
 
-    /// Returns the request for the record in a path.
+    /// Returns the request for the record that the path identifies.
     pub(crate) fn of_record<M: Check + Message + Default>(
         &self,
         path: &PathId,
@@ -156,7 +156,7 @@ impl Query {
         self.draft::<M>(PAGING, message).message()
     }
 
-    /// Returns the request with the parameters as its fields besides the list, and all violations of these fields.
+    /// Returns the request without its list, and all violations of its other fields. The parameters are the fields.
     pub(super) fn beside_list<M: Check + Message + Default>(&self) -> Result<(M, Violations), Error> {
         let Draft { object, mut violations } = self.draft::<M>(&[], |_| String::new());
         let message = object.message(Location::Top, &mut violations)?;
@@ -201,7 +201,7 @@ impl Query {
         let not_utf8: Vec<_> = self.not_utf8().collect();
         for field in M::MESSAGE.fields.iter().filter(|field| is_parameter(field)) {
             let Some(texts) = values.remove(field.name) else { continue };
-            // Different kinds report a type violation instead.
+            // Other kinds report a type violation instead.
             if matches!(field.kind, Kind::Text) && not_utf8.iter().any(|name| name == field.name) {
                 violations.report(field.name, |label| format!("The {label} field must be UTF-8."));
                 continue;

@@ -116,7 +116,7 @@ fn wrong(fields: &'static Message, mixed: bool, prefix: &str) -> (Map<String, Va
     // These fields are in the path and in a header.
     let sent: Vec<&Field> = fields.fields.iter().filter(|field| !["id", "etag"].contains(&field.name)).collect();
     for (index, field) in sent.iter().enumerate() {
-        // The core checks the rules, unless the gateway rejects a different value's type.
+        // The core checks the rules, unless the gateway rejects another value's type.
         let by_rules = refused_by_rules(field).filter(|_| mixed && sent.len() > 1 && index % 2 == 0);
         let element = if field.is_list && by_rules.is_some() { ".0" } else { "" };
         let wrong_type = || if matches!(field.kind, Kind::Message(_)) { json!(5) } else { json!({}) };

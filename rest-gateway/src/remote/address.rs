@@ -104,7 +104,11 @@ impl Address {
     /// Resolves the name to all its current addresses, at least one.
     pub(super) async fn resolve(&self) -> io::Result<BTreeSet<SocketAddr>> {
         let addresses: BTreeSet<_> = tokio::net::lookup_host((self.host.as_str(), self.port)).await?.collect();
-        if addresses.is_empty() { Err(io::Error::other("the name resolves to no address")) } else { Ok(addresses) }
+        if addresses.is_empty() {
+            Err(io::Error::other("the name does not resolve to an address"))
+        } else {
+            Ok(addresses)
+        }
     }
 
     /// Returns a connection that opens on first use, and reopens after it breaks.

@@ -1,4 +1,4 @@
-//! Sends calls to the least busy core, or to a different core if the first did not process the call.
+//! Sends calls to the least busy core, or to another core if the first did not process the call.
 
 use std::{
     error::Error,
@@ -102,7 +102,7 @@ async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<htt
 /// write could change records twice, or report the first success as a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failure {
-    /// There is no connection to the core.
+    /// The gateway has no connection to the core.
     NotConnected,
     /// The call was not sent, or the core reports that it did not process it.
     NotProcessed,
@@ -180,7 +180,7 @@ impl Replay {
         Ok(Self { parts, message: Some(message?.to_bytes()), stream: None })
     }
 
-    /// Returns the request, with a new `timeout` if it is set, or `None` if the request cannot be resent.
+    /// Returns the request, or `None` if it cannot be resent. `timeout` replaces the request's timeout.
     fn request(&mut self, timeout: Option<Duration>) -> Option<http::Request<Body>> {
         if let Some(timeout) = timeout {
             let mut timed = tonic::Request::new(());

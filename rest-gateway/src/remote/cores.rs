@@ -103,7 +103,7 @@ impl Cores {
         self.failure.notify_one();
     }
 
-    /// Returns the least busy core outside `unreachable`, preferably a serving core.
+    /// Returns the least busy core that is not in `unreachable`, preferably a serving core.
     pub(super) fn pick(&self, unreachable: &[Arc<RemoteCore>]) -> Option<Arc<RemoteCore>> {
         let cores = self.all();
         let start = self.next.fetch_add(1, Ordering::Relaxed);
@@ -170,7 +170,7 @@ impl RemoteCore {
         let mut request = tonic::Request::new(HealthCheckRequest::default());
         request.set_timeout(CORE_HEALTH_TIMEOUT);
         let health = timeout(CORE_HEALTH_TIMEOUT, client.check(request)).await;
-        // Further checks of an unreachable core would repeat the reason.
+        // Later checks of an unreachable core would repeat the reason.
         if let Ok(Err(status)) = &health
             && self.serves()
             && let Some(error) = status.source()
@@ -214,7 +214,7 @@ pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>, 
 /// Reports how many of each core's addresses are serving.
 pub(super) fn report(cores: &Weak<Cores>, addresses: &[Address]) {
     let name = "compliance_gateway_core_addresses";
-    describe_gauge!(name, "Addresses of each core in --core-url, by whether they serve.");
+    describe_gauge!(name, "Addresses of each core in --core-url, by state: serving or not_serving.");
     for url in addresses.iter().map(Address::name) {
         for (state, serving) in [("serving", true), ("not_serving", false)] {
             let (cores, url) = (Weak::clone(cores), url.clone());

@@ -1,4 +1,4 @@
-//! Coalesces single reads from all callers into a few calls to the core. A read without concurrent reads is an ordinary call.
+//! Coalesces single reads from all callers into a few calls to the core. A lone read is an ordinary call.
 
 use std::{error::Error as _, time::Duration};
 

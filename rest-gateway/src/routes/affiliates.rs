@@ -30,7 +30,7 @@ const FOUND: &str = "Affiliates found";
 /// List affiliates
 ///
 /// Without parameters, returns every affiliate of the company, by ascending ID, in one response without pages. The response is a stream:
-/// read it while it arrives. If the connection ends early, the list is incomplete.
+/// read it as it arrives. If the connection ends early, the list is incomplete.
 ///
 /// With a filter, `sort_by`, `sort_dir`, `per_page` or `page`, returns one page with `meta`, under the same rules as the list of URLs.
 ///
@@ -64,7 +64,7 @@ async fn list_page(caller: &Caller, query: &Query) -> Result<Response, Rejection
 
 /// Read an affiliate
 ///
-/// Returns one affiliate by its ID, as it is now or, with `as_of`, as it was at the end of a second.
+/// Returns one affiliate by its ID, as it is now or, with `as_of`, as it was at the end of that second.
 ///
 /// - Operation: `getAffiliate`
 /// - Path: of the affiliate
@@ -109,9 +109,9 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Rej
 ///
 /// With `validate_only`, a batch gets the same response, without IDs, and the service saves nothing.
 ///
-/// The body can also be a file with a row for each affiliate: CSV or an Excel workbook. The response is that of a batch. Each result
-/// also has the `row` of the file, and the first result has `notes` about what the service left out. If a row is not readable with
-/// certainty or breaks a rule, the service rejects the whole file with 422. Then `violations` names each row, and its cell or column.
+/// The body can also be a file with a row for each affiliate: CSV or an Excel workbook. The response is the same as for a batch. Each
+/// result also has the `row` of the file, and the first result has `notes` about what the service skipped. If a row cannot be
+/// read reliably or breaks a rule, the service rejects the whole file with 422. Then `violations` names each row, and its cell or column.
 ///
 /// - Operation: `createAffiliates`
 /// - Body: `AffiliateCreate | AffiliateCreateBatch`
@@ -193,9 +193,9 @@ async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<
 ///
 /// Updates the company's affiliates from a list. `client_affiliate_id` identifies an affiliate, so its name can change. The service
 /// creates missing affiliates. For existing affiliates, it changes the fields that you send: null and `""` clear an optional field.
-/// It refuses invalid items, and items with an identifier that several affiliates or items have. It saves all others, and the status is 207.
+/// It refuses invalid items, and items whose identifier several affiliates or items share. It saves all others, and the status is 207.
 ///
-/// Absent affiliates, which the company has and the list does not, stay unchanged unless you send `absent_status`.
+/// Absent affiliates, which are missing from the list, stay unchanged unless you send `absent_status`.
 ///
 /// The body can also be a CSV file or an Excel workbook, with a row for each affiliate. An empty cell clears the field; fields without a
 /// column do not change.
@@ -203,7 +203,7 @@ async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<
 /// - Operation: `syncAffiliates`
 /// - Body: `AffiliateRoster`
 /// - File: `BatchSyncAffiliatesRequest`
-/// - 200: `AffiliatesSynced`. Every affiliate of the list is up to date; one result per item, in the order sent.
+/// - 200: `AffiliatesSynced`. Every affiliate in the list is up to date; one result per item, in the order sent.
 /// - 207: `AffiliatesPartlySynced`. The service refused some or all items.
 /// - Refused: `FailedPrecondition`
 pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
@@ -222,8 +222,8 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
 /// Erase an affiliate
 ///
 /// Removes an affiliate permanently, with its URLs, its cases, and their infractions and incidents. Its entries in the record of
-/// changes lose all personal data, and keep IDs, dates and statuses. If the affiliate has too many records or changes, you get 409:
-/// ask the operator of the service to erase it.
+/// changes lose all personal data, but keep IDs, dates and statuses. If the affiliate has too many records or changes, you get 409:
+/// ask the service operator to erase it.
 ///
 /// With `If-Match`, the service erases the affiliate only if it still has one of these etags.
 ///

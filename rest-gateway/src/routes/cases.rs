@@ -60,7 +60,7 @@ async fn list_page(caller: Caller, query: &Query) -> Result<Response, Rejection>
 
 /// Read a compliance case
 ///
-/// Returns one case by its ID, as it is now or, with `as_of`, as it was at the end of a second.
+/// Returns one case by its ID, as it is now or, with `as_of`, as it was at the end of that second.
 ///
 /// - Operation: `getCase`
 /// - Path: of the case
@@ -121,7 +121,7 @@ pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBod
     let request = body.read(|input| bodies::case(input, &path, &if_match)).await?;
     let call = body.caller.call(request, |core, request| core.monitoring.update_case(request));
     let updated = call.await?.message;
-    let msg = if updated.changed { "Case updated." } else { "The case has these values already." };
+    let msg = if updated.changed { "Case updated." } else { "The case already has these values." };
     let etag = with_affiliate(updated.etag, &updated.affiliate_etag);
     Ok(respond_changed(body, updated.case_id, &etag, msg))
 }
@@ -187,9 +187,9 @@ pub(crate) async fn reopen(path: PathId, if_match: IfMatch, mut body: RequestBod
 
 /// Attach incidents to a case
 ///
-/// Adds incidents to a case, which can have at most 10,000. If the case already has an incident, the incident takes the infraction
-/// that you send. Each item has its own result. If an item is invalid (1021), or the company does not have its URL (1025), only this
-/// item fails, and the status is 207.
+/// Adds incidents to a case, which can have at most 10,000. If the case already has an incident, your infraction replaces the
+/// incident's infraction. Each item has its own result. If an item is invalid (1021), or the company does not have its URL (1025), only
+/// this item fails, and the status is 207.
 ///
 /// - Operation: `attachIncidents`
 /// - Path: of the case

@@ -17,8 +17,8 @@ pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event
 
 /// List changes
 ///
-/// Returns the changes of the company's records after the position `after`, in the order in which they were made. Without `after`,
-/// the response has the last position and no changes. A new change never gets a position below a position that you have read. The
+/// Returns the changes to the company's records after the position `after`, in the order they were made. Without `after`, the
+/// response contains the last position and no changes. A new change never gets a position below a position that you have read. The
 /// service deletes old changes: `dropped_position` is the position of the last deleted change.
 ///
 /// To keep a copy of all records up to date, read the last position first, then all records. After that, repeatedly read the changes

@@ -7,7 +7,7 @@ use crate::{caller::Caller, envelope::Rejection};
 
 /// Read the overview
 ///
-/// Returns figures of the company's records, all from one database snapshot: open cases by risk level and by age, overdue follow-ups,
+/// Returns figures about the company's records, all from one database snapshot: open cases by risk level and by age, overdue follow-ups,
 /// new records, and the last twelve weeks.
 ///
 /// - Operation: `getOverview`

@@ -32,7 +32,7 @@ const PAGE: &str = concat!(
     "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Affiliate Compliance Service</title>",
     "<h1>Affiliate Compliance Service ",
     env!("CARGO_PKG_VERSION"),
-    "</h1><p>The interface for partners is under <code>/api</code> and needs a token.</p><ul>",
+    "</h1><p>The partner API is under <code>/api</code> and requires a token.</p><ul>",
     "<li><a href=\"console\">Console</a>, to view records and edit affiliates</li>",
     "<li><a href=\"docs\">Documentation</a>, with operations to try</li>",
     "<li><a href=\"openapi.json\">OpenAPI 3.1 document</a></li>",
@@ -154,7 +154,7 @@ pub(crate) async fn console(State(gateway): State<Arc<Gateway>>, headers: Header
 
 /// How users sign in to the console
 ///
-/// Returns the console's settings: which token claim names the company, and the company's OpenID Connect provider, if there is one.
+/// Returns the console's settings: which token claim names the company, and the company's OpenID Connect provider, if any.
 ///
 /// - Operation: `getConsoleSignIn`
 /// - Content: `ConsoleSignIn`

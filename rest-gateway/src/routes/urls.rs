@@ -80,7 +80,7 @@ async fn list_page(caller: Caller, query: &Query) -> Result<Response, Rejection>
 
 /// Read a compliance URL
 ///
-/// Returns one URL by its ID, as it is now or, with `as_of`, as it was at the end of a second.
+/// Returns one URL by its ID, as it is now or, with `as_of`, as it was at the end of that second.
 ///
 /// - Operation: `getUrl`
 /// - Path: of the URL
@@ -150,7 +150,7 @@ pub(crate) async fn search(caller: Caller, query: Query) -> Result<Response, Rej
 /// the same, without IDs, and the service saves nothing.
 ///
 /// The body can also be a file with a URL in each row: CSV or an Excel workbook, with the heading `url`. Each result also has the `row` of
-/// the file, and the first result has `notes` about what the service left out. If a row has no valid URL, you get 422 for the whole
+/// the file, and the first result has `notes` about what the service skipped. If a row has no valid URL, you get 422 for the whole
 /// file: `violations` names each such row.
 ///
 /// - Operation: `addUrls`

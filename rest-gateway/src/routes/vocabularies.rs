@@ -7,8 +7,8 @@ use crate::{caller::Caller, envelope::Rejection};
 
 /// List the vocabularies
 ///
-/// Returns the names that fields can have, with their IDs. Filters take the IDs: `case_status_id` takes IDs of `case_status`, and
-/// `incident_status_id` takes IDs of `url_incident_status`. IDs below 1000 are the same for every company. Other IDs belong to names
+/// Returns the names that fields can have, with their IDs. Filters use the IDs: `case_status_id` expects an ID from `case_status`,
+/// and `incident_status_id` an ID from `url_incident_status`. IDs below 1000 are the same for every company. Other IDs belong to names
 /// that your company added.
 ///
 /// - Operation: `getVocabularies`

@@ -34,12 +34,12 @@ pub(crate) async fn list(caller: Caller) -> Result<Response, Rejection> {
 /// Create a webhook
 ///
 /// Adds an endpoint that receives the company's changes in the order of their positions. Each message has the changes after the
-/// previous message. The service sends a message until the endpoint accepts it with a 2xx status. It signs messages according to
-/// [Standard Webhooks](https://www.standardwebhooks.com). Only this response contains the signing secret. A company can have 20
+/// previous message. The service resends a message until the endpoint accepts it with a 2xx status. It signs messages according to
+/// [Standard Webhooks](https://www.standardwebhooks.com). Only this response contains the signing secret. A company can have up to 20
 /// webhooks.
 ///
 /// If you repeat the request within an hour, you get the same response with the same secret. Otherwise, a request with the URL and
-/// the types of an existing webhook gets 409, which names the ID of that webhook.
+/// the types of an existing webhook gets 409 with the ID of that webhook.
 ///
 /// - Operation: `createWebhook`
 /// - Body: `WebhookCreate`

@@ -24,7 +24,7 @@ pub(crate) enum Step {
     Records(i64),
     /// An error, after [`Fake::release`].
     Fail,
-    /// No further messages, and no end of the stream.
+    /// No more messages, and the stream stays open.
     Hang,
 }
 

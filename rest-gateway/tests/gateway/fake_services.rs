@@ -270,7 +270,7 @@ impl WebhookServiceStubs for Fake {}
 impl ReadService for Fake {
     type BatchReadStream = BoxStream<v1::BatchReadResponse>;
 
-    /// Performs each read separately, as the core does for reads that wait for different things.
+    /// Performs each read separately, so slow reads do not delay others.
     async fn batch_read(
         &self,
         request: Request<v1::BatchReadRequest>,

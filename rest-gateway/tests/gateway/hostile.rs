@@ -160,7 +160,7 @@ async fn bodies_share_one_memory_limit() {
     // A company can reserve half of the memory.
     let response = post(7).await;
     assert_eq!((response.status, response.header("retry-after")), (429, Some("1")), "{}", response.text);
-    // A different company can reserve half of the remaining memory.
+    // Another company can reserve half of the remaining memory.
     let _second = unfinished_body(&gateway, 8, 300_000).await;
     let response = post(9).await;
     assert_eq!((response.status, response.header("retry-after")), (503, Some("1")), "{}", response.text);

@@ -1,7 +1,7 @@
 //! Tests the gateway over real sockets, in front of a fake core.
 
 #![expect(clippy::unwrap_used, reason = "an error fails the test")]
-#![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
+#![allow(clippy::disallowed_methods, reason = "the test's runtime aborts its tasks")]
 
 mod bodies;
 mod connections;

@@ -90,7 +90,7 @@ async fn slow_readers_get_deadline_exceeded() {
 
 /// The caller's deadline limits the stream. The call timeout limits each chunk.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn observation_streams_enforce_both_deadlines() {
+async fn observation_streams_enforce_stream_and_chunk_deadlines() {
     let service = TestService::with(Options { call_timeout: TIMEOUT * 2, ..Options::default() }).await;
     let company = new_company();
     let grpc = &mut GrpcClients::connect(service.grpc, &token_with_scope(company, Some(SCOPE_MONITOR), 3600)).await;

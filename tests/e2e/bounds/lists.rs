@@ -21,7 +21,7 @@ const MOST: usize = 4;
 const MANY: i64 = 5000;
 const FEW: i64 = 10;
 
-/// Unread lists count towards their company's limit and end at their timeout.
+/// Unread lists count toward their company's limit and end at their timeout.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn unread_lists_are_limited_and_time_out() {

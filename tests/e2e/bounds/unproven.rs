@@ -19,7 +19,8 @@ const MOST: usize = 3 << 20;
 const TOKENS: usize = 200;
 const SOON: Duration = Duration::from_mins(1);
 
-/// Messages without valid tokens hold the unknown callers' memory only for a limited time. Messages with a valid token do not need this memory.
+/// Messages without valid tokens hold the memory for unknown callers only for a limited time. Messages with a valid token do not
+/// need this memory.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn messages_without_valid_tokens_release_memory() {

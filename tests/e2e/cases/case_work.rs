@@ -103,7 +103,7 @@ async fn cases_are_opened_updated_and_closed() {
         "2027-01-02T05:04:05.123456+02:00",
         "2027-01-01 22:04:05-0500",
     ] {
-        times = times.patch("/cases/<3>", follow_up(same), saved(200, "<3>", "The case has these values already."));
+        times = times.patch("/cases/<3>", follow_up(same), saved(200, "<3>", "The case already has these values."));
     }
     let violation = "The follow up date field must match the format YYYY-MM-DD HH:MM:SS.";
     for wrong in ["2027-01-02T03:04:05", "2027-01-02", "2027-01-02 03:04", "2027-01-02T03:04:05 +02:00"] {
@@ -119,7 +119,7 @@ async fn cases_are_opened_updated_and_closed() {
         given("case fields are changed and cleared")
             .patch("/cases/<3>", all, saved(200, "<3>", "Case updated."))
             .get("/cases/<3>", case(changed))
-            .patch("/cases/<3>", all, saved(200, "<3>", "The case has these values already."))
+            .patch("/cases/<3>", all, saved(200, "<3>", "The case already has these values."))
             .patch(
                 "/cases/<3>",
                 r#"{"case_worker":null,"tags":[],"sub_status":"","follow_up_date":null,"note":""}"#,
@@ -255,7 +255,7 @@ async fn reviews_update_urls() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn invalid_case_work_is_rejected() {
+async fn invalid_case_requests_are_rejected() {
     let types = r#"{"request_id":5,"case":{"client_affiliate_id":"A-1","tags":[1],"created_date":"soon","affiliate_id":"7"},"incidents":[{"incident_type":"page"},7,"x"]}"#;
     let affiliate = "No affiliate of the company has this identifier.";
     let unknown = |msg: &str| refused(404, Code::NotFound, "REFERENCE_NOT_FOUND", "1025", msg);

@@ -48,7 +48,7 @@ pub(super) async fn ask(grpc: &mut GrpcClients, path: &str, body: Option<&str>) 
             let case = serde_json::from_value(body.clone()).unwrap();
             let request = UpdateCaseRequest { id, case: Some(case), update_mask: mask, etag: String::new() };
             let updated = client.update_case(request).await?.into_inner();
-            saved(updated.case_id, updated.changed, ["Case updated.", "The case has these values already."])
+            saved(updated.case_id, updated.changed, ["Case updated.", "The case already has these values."])
         }
         ("cases", id, "resolve") => {
             let request = ResolveCaseRequest { id, resolved_date: date("resolved_date"), etag: String::new() };

@@ -61,7 +61,7 @@ async fn sync(service: &TestService, company: i64, layer: Layer, body: &Value) -
         let refused =
             json["data"]["results"].as_array().unwrap().iter().filter(|result| result["outcome"] == "refused").count();
         let mut msg = match refused {
-            0 if json["data"]["absent_changed"] != 0 => "Every affiliate of the list is up to date.".to_owned(),
+            0 if json["data"]["absent_changed"] != 0 => "Every affiliate in the list is up to date.".to_owned(),
             0 => "The affiliates are up to date.".to_owned(),
             1 => "1 item was refused.".to_owned(),
             _ => format!("{refused} items were refused."),
@@ -504,7 +504,7 @@ async fn truncated_lists_leave_absent_affiliates_unchanged() {
                 assert_eq!(
                     reason,
                     format!(
-                        "The sync would set 197 absent affiliates to terminated, and max_absent allows {limit}. \
+                        "The sync would set 197 absent affiliates to terminated, but max_absent allows only {limit}. \
                          None was changed. If the list is complete, set max_absent to 197."
                     )
                 );

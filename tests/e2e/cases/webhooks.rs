@@ -62,7 +62,7 @@ async fn webhooks_are_created_updated_and_deleted() {
     let none = || found("Webhooks found", "[]");
     let deleted = || saved(200, "Webhook deleted successfully.", None);
     let described = Webhook { types: r#"["url","case"]"#, description: r#""Ours""#, ..NEW };
-    let disabled = Webhook { disabled_reason: r#""A request disabled the webhook.""#, ..NEW };
+    let disabled = Webhook { disabled_reason: r#""The webhook was disabled through the API.""#, ..NEW };
     let rotated = Webhook { previous_secret_until: r#""<tomorrow>""#, ..NEW };
     let list = format!("[{},{}]", NEW.json(), Webhook { id: "<2>", ..described }.json());
     let with_all = format!(r#"{{"url":"{URL}","types":["url","case"],"description":"Ours","position":0,"x":1}}"#);

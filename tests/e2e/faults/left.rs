@@ -155,7 +155,7 @@ async fn abandoned_writes_never_begin() {
                     }
                     Way::Rest(layer, Leaves::Gets504) => rest(layer).await,
                 }
-                // Further calls by a different client give the disconnect time to arrive.
+                // More calls from another client give the disconnect time to arrive.
                 for _ in 0..3 {
                     let get = GetAffiliateRequest { id: ids[2], as_of: None };
                     stays.affiliates.clone().get_affiliate(get).await.unwrap();

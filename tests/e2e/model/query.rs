@@ -53,7 +53,7 @@ impl Query {
         let records = &world.companies[company];
         let sorts: &[Sort] =
             if of_urls { &[Sort::Id, Sort::Date, Sort::Review, Sort::Seen] } else { &[Sort::Id, Sort::Date] };
-        // Occasionally, the ID belongs to a different company.
+        // Occasionally, the ID belongs to another company.
         let affiliates = &world.companies[if dice.once_in(10) { 0 } else { company }].affiliates;
         let mut query = Self {
             company,

@@ -24,7 +24,7 @@ pub(super) async fn write(dice: &mut Dice, pool: &PgPool, table: &str, company: 
                 }
             }
         }
-        // The extra rows' IDs are after or far before the lasting rows' IDs.
+        // The extra rows' IDs are above or far below the other rows' IDs.
         let mut gone: Vec<Value> = chunk.iter().step_by(7).copied().cloned().collect();
         for row in &mut gone {
             let id = row["id"].as_i64().unwrap();

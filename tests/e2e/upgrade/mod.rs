@@ -55,7 +55,7 @@ async fn upgrade(version: &str) {
     is_whole(&pool).await;
 }
 
-/// Extra columns once broke all change reads. The test also drops one of the columns.
+/// Extra columns must not break change reads. The test also drops one of the columns.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn databases_with_extra_columns_can_be_upgraded() {
     let database = dump::load("0.1.0").await;

@@ -22,7 +22,8 @@ const INSERT_URL: &str = "insert into bare (company_id, url, url_hash, domain) v
 
 /// Inserts single rows into a copy of a table, with its indexes and rows but without triggers and foreign keys.
 ///
-/// An empty table would be too fast: after a checkpoint, PostgreSQL logs each existing page as a whole at its first change.
+/// The table starts with rows, because an empty table would understate the cost: after a checkpoint, PostgreSQL writes each existing page
+/// to the WAL in full when it first changes.
 pub(crate) async fn measure(
     database: &Database,
     scenario: Scenario,
@@ -89,7 +90,7 @@ impl Worker for BareWorker {
     }
 }
 
-/// Returns the statement that inserts an affiliate, with all generated fields as texts.
+/// Returns the statement that inserts an affiliate, with all generated fields as text.
 fn insert_affiliate() -> anyhow::Result<String> {
     let (mut names, mut values) = ("company_id".to_owned(), "$1".to_owned());
     for (number, field) in (2..).zip(given(&affiliate(0, 0))) {

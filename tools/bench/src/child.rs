@@ -29,7 +29,7 @@ const END_TIME: Duration = Duration::from_secs(30);
 pub(crate) struct Build(PathBuf);
 
 impl Build {
-    /// Returns the build next to this program. Under cargo, first updates it, with this program's profile.
+    /// Returns the build next to this program. If cargo runs this program, first rebuilds it with the same profile.
     pub(crate) async fn own() -> anyhow::Result<Self> {
         let own = std::env::current_exe().context("cannot find this program's path")?;
         let folder = own.parent().context("this program's path has no parent folder")?;
@@ -47,7 +47,7 @@ impl Build {
         Self::at(&folder.join("compliance"))
     }
 
-    /// Returns the build with its program at `path`.
+    /// Returns the build whose program is at `path`.
     pub(crate) fn at(path: &Path) -> anyhow::Result<Self> {
         ensure!(path.is_file(), "{} does not exist; build it, or run this program with cargo", path.display());
         Ok(Self(path.to_owned()))

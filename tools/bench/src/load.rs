@@ -10,7 +10,7 @@ use crate::{
     stage::Stage,
 };
 
-/// Puts a contender under load for some seconds, alternating between companies.
+/// Puts a contender under load for `seconds`, alternating between companies.
 pub(crate) async fn load(
     stage: &Stage<'_>,
     contender: &Contender,

@@ -29,7 +29,7 @@ impl Sample {
         self.own_cpu + self.database_cpu
     }
 
-    /// Runs all workers concurrently for some seconds. Fails if a response was wrong.
+    /// Runs all workers concurrently for `seconds`. Fails if a response was wrong.
     pub(crate) async fn of<W: Worker>(
         workers: Vec<W>,
         seconds: f64,

@@ -14,7 +14,7 @@ use crate::{
     service::{DATABASE_NAME, Database},
 };
 
-/// Extra time beyond its duration before `pgbench` counts as stuck.
+/// Extra time after which `pgbench` is considered stuck.
 const EXTRA_TIME: Duration = Duration::from_secs(20);
 
 /// Returns the path of `pgbench`.

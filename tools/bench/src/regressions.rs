@@ -8,7 +8,7 @@ use crate::{
     statistics::{Summary, figure, median, ratios},
 };
 
-/// A row above this ratio counts as worse.
+/// Ratio above which a row is considered worse.
 const WORSE: f64 = 1.05;
 
 /// Returns a table of all rows that both builds share.

@@ -102,7 +102,7 @@ fn agree(outcome: &Outcome) {
     }
 }
 
-/// Sends JSON. The first byte selects the route. From 128 on, the rest is an encoded affiliate to send as JSON.
+/// Sends JSON. The first byte selects the route. If it is at least 128, the rest is an encoded affiliate to send as JSON.
 pub fn json(data: &[u8]) {
     let Some((choice, body)) = data.split_first() else { return };
     if *choice >= 128 {

@@ -50,7 +50,7 @@ fn read(bytes: Vec<u8>) -> Option<Vec<AffiliateInput>> {
     Some(affiliates)
 }
 
-/// Reads CSV. Every valid row obeys the service's rules, and survives writing and reading.
+/// Reads CSV. Every valid row obeys the service's rules, and survives a round trip.
 pub fn csv(data: &[u8]) {
     let Some(affiliates) = read(data.to_vec()) else { return };
     let names = AffiliateInput::names();

@@ -1,4 +1,4 @@
-//! Checks responses, so that fast wrong responses do not count.
+//! Checks responses, so fast but wrong responses do not count.
 //!
 //! Every response must have the right status and prefix. One response in `EVERY` is checked in full.
 

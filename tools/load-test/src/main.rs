@@ -17,7 +17,7 @@ use nix::sys::{
 };
 use serde::Serialize;
 
-/// CPU use from which the generator's single thread limits the rate, as a fraction of a processor.
+/// CPU use at which the generator's single thread limits the rate, as a fraction of a processor.
 const FULL: f64 = 0.9;
 
 const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];

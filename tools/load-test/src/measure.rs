@@ -60,7 +60,7 @@ impl<M> Measured<M> {
 
 /// Runs all workers for `seconds` after a warm-up, with at most `rate` requests per second.
 ///
-/// With a rate, latency counts from the time a request is due. So a service that falls behind looks slow.
+/// With a rate, latency is measured from the time a request is due, so a service that falls behind looks slow.
 pub async fn measure<W: Worker, M>(
     warm_up: Duration,
     workers: Vec<W>,

@@ -1,4 +1,4 @@
-//! Parses the load's target: this machine, unless a flag allows other machines.
+//! Parses the target of a load test. It must be this machine, unless a flag allows others.
 
 use std::{
     net::{SocketAddr, ToSocketAddrs as _},

@@ -1,6 +1,6 @@
 //! Runs the load generator against both layers of a small service.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-#![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
+#![allow(clippy::disallowed_methods, reason = "the test's runtime aborts its tasks")]
 
 use std::{
     fs,

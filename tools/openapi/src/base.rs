@@ -1,4 +1,4 @@
-//! Reads the document's parts that belong to no route.
+//! Reads the parts of the document that are not specific to a route.
 
 use docs_pages::Json;
 

@@ -6,7 +6,7 @@ use crate::{record::column, schema};
 
 /// Returns the examples for an operation's `body`, or for its response with a status.
 ///
-/// The operation's examples take precedence over the schema's. The record with this name replaces `@Message`.
+/// The operation's examples take precedence over the schema's. Replaces `@Message` with the record of that name.
 pub(crate) fn of(operation: &str, of: &str, schema: &str) -> Option<Json> {
     let mut all = all();
     let of_operation = all.at("operations").get(operation).and_then(|examples| examples.get(of)).cloned();

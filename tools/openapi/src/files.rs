@@ -1,4 +1,4 @@
-//! Adds properties to the schemas of responses to files.
+//! Adds properties for file requests to response schemas.
 
 use docs_pages::{Json, object};
 
@@ -13,7 +13,7 @@ const RESULTS: [&str; 7] = [
     "UrlDuplicate",
 ];
 
-/// Adds the optional properties of responses to files to the schema with this name.
+/// Adds the optional properties for file requests to the response schema with this name.
 pub(crate) fn with_properties(name: &str, mut schema: Json) -> Json {
     let places = || {
         let place = |description: &str| object! { "type": ["string", "null"], "description": description };
@@ -49,7 +49,7 @@ pub(crate) fn with_properties(name: &str, mut schema: Json) -> Json {
 }
 
 fn notes(place: &str) -> Json {
-    let description = format!("Only {place}: what the service left out of the table, in sentences for people.");
+    let description = format!("Only {place}: what the service skipped in the table, in plain English.");
     object! { "type": "array", "items": object! { "type": "string" }, "description": description }
 }
 

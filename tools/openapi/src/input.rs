@@ -84,13 +84,13 @@ fn body(message: &Message, required: impl Fn(&Field) -> bool, schema: impl Fn(&F
     }
 }
 
-/// Returns a message's JSON form: a new record, or changes.
+/// Returns the schema for a message in JSON: a new record, or changes.
 fn object_of(name: &str, is_new: bool) -> Json {
     let message = message(name);
     body(message, |field| is_new && is_required(field), value_of).with("description", message.doc)
 }
 
-/// Returns an item that fails without affecting others. Its schema accepts any text and any number.
+/// Returns the schema for an item that fails without affecting others. Accepts any string and any number.
 fn item(message: &Message) -> Json {
     let schema = |field: &Field| match field.kind {
         Kind::Text => object! { "type": ["string", "null"] },
@@ -137,7 +137,7 @@ fn incidents(request: &str, item: &str) -> Json {
     object! { "type": "object", "properties": properties([field], |_| list.clone()) }
 }
 
-/// Returns a new webhook, or changes to a webhook.
+/// Returns the schema for a new webhook, or for changes to a webhook.
 fn webhook(is_new: bool) -> Json {
     let schema = |field: &Field| match field.kind {
         _ if field.is_list => any_of([at_most(list_of(choice(field.one_of)), field), null()]),
@@ -151,7 +151,7 @@ fn webhook(is_new: bool) -> Json {
     body(message("WebhookInput"), |field| is_new && field.name == "url", schema)
 }
 
-/// Returns a new affiliate, or changes to an affiliate.
+/// Returns the schema for a new affiliate, or for changes to an affiliate.
 fn affiliate(is_new: bool, is_item: bool) -> Json {
     let is_required = |field: &Field| is_new && field.required;
     let mut body = body(message("AffiliateInput"), is_required, |field| property(field, is_item));
@@ -176,7 +176,7 @@ fn affiliate(is_new: bool, is_item: bool) -> Json {
     body.with("description", description)
 }
 
-/// Returns whether a field must be sent. For a list of texts, `required` applies to its elements.
+/// Returns whether a field must be sent. For a list of strings, `required` applies to its elements.
 pub(crate) fn is_required(field: &Field) -> bool {
     field.required && !field.is_list
 }
@@ -204,7 +204,7 @@ fn value_of(field: &Field) -> Json {
     }
 }
 
-/// Returns an affiliate field.
+/// Returns the schema for a field.
 fn property(field: &Field, is_item: bool) -> Json {
     match field.kind {
         Kind::Integer(bits) => optional(integer(bits, range(bits, field)), field),
@@ -223,7 +223,7 @@ fn at_most(list: Json, field: &Field) -> Json {
     list.with_some("maxItems", field.max_items)
 }
 
-/// Returns a required text.
+/// Returns the schema for a required string.
 pub(crate) fn required_text(rules: &Field) -> Json {
     let least = rules.min_chars.unwrap_or(1);
     most_characters(object! { "type": "string", "minLength": least, "pattern": pattern::not_blank() }, rules)
@@ -233,7 +233,7 @@ fn url_text(rules: &Field, pattern: String) -> Json {
     most_characters(object! { "type": "string", "format": "url", "pattern": pattern }, rules)
 }
 
-/// Unless the field is required, also allows the empty text and null, which clear it.
+/// Unless the field is required, also allows the empty string and null, which clear it.
 fn optional(schema: Json, rules: &Field) -> Json {
     if rules.required { schema } else { any_of([schema, object! { "type": "string", "maxLength": 0 }, null()]) }
 }
@@ -258,7 +258,7 @@ fn optional_text(rules: &Field, is_item: bool) -> Json {
         }
     };
     let text = most_characters(object! { "type": "string", "format": format, "pattern": pattern }, rules);
-    // The format excludes the empty text.
+    // The format excludes the empty string.
     optional(text, rules)
 }
 

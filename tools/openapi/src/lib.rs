@@ -1,7 +1,7 @@
-//! Generates `docs/openapi.json`, the OpenAPI 3.1 document of the interface, and the tables in `docs/reference/`.
+//! Generates `docs/openapi.json`, the OpenAPI 3.1 document of the API, and the tables in `docs/reference/`.
 //!
 //! The sources are parts of the service: the comments above the handlers, the descriptions and rules in `proto/`, and the error table. So the
-//! documents match the service. `base.json` contains the parts that belong to no route.
+//! documents match the service. `base.json` contains the parts that are not specific to a route.
 //!
 //! Crates that derive OpenAPI documents need Rust types for all bodies, but this service maps JSON to messages. Crates that
 //! model the format lack required headers and shared parameters. So the document is plain JSON, and linters check it.

@@ -12,7 +12,7 @@ use crate::{
     schema::{choice, message, names_by_id, vocabulary_of_filter, vocabulary_sentence},
 };
 
-/// Returns the ID at the end of a path. `of` says in words what the ID identifies.
+/// Returns the ID at the end of a path. `of` describes what the ID identifies.
 pub(crate) fn path_id(of: &str) -> Json {
     object! {
         "name": "id",
@@ -90,7 +90,7 @@ fn query_parameter(field: &Field) -> Json {
         description += &vocabulary_sentence(vocabulary, true);
     }
     let parameter = object! { "name": name, "in": "query", "required": field.required, "description": description };
-    // An empty parameter counts as absent.
+    // An empty parameter is treated as absent.
     parameter.with_some("allowEmptyValue", (!field.required).then_some(true)).with("schema", schema)
 }
 

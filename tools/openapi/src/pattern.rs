@@ -1,6 +1,6 @@
 //! Builds regular expressions for text rules. They are exact in ECMAScript, Python and Rust.
 //!
-//! Unless stated otherwise, the patterns also accept the empty text, which is the same as null.
+//! Unless stated otherwise, the patterns also accept the empty string, which is equivalent to null.
 
 use compliance_api::country;
 
@@ -16,7 +16,7 @@ const LEAP_YEAR: &str = "(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[
 /// Matches any text without U+0000.
 pub(crate) const TEXT: &str = r"^[^\x00]*$";
 
-/// Matches a text without U+0000 that is not blank. Rejects the empty text.
+/// Matches nonblank text without U+0000. Rejects the empty string.
 pub(crate) fn not_blank() -> String {
     format!(r"^[^\x00]*[^\x00{BLANK}][^\x00]*$")
 }
@@ -26,7 +26,7 @@ pub(crate) fn url() -> String {
     format!("^(?:{URL})?$")
 }
 
-/// Matches a complete http or https URL. Rejects the empty text.
+/// Matches a complete http or https URL. Rejects the empty string.
 pub(crate) fn required_url() -> String {
     format!("^{URL}$")
 }
@@ -54,7 +54,7 @@ pub(crate) fn start_date() -> String {
     format!("^(?:(?!0000)[0-9]{{4}}-{dash}|{LEAP_YEAR}-02-29|{slash}/(?!0000)[0-9]{{4}}|02/29/{LEAP_YEAR})?$")
 }
 
-/// Matches a timestamp in the years 1 to 9999. Rejects the empty text.
+/// Matches a timestamp in the years 1 to 9999. Rejects the empty string.
 pub(crate) fn timestamp() -> String {
     let (dash, time) = (ANY_YEAR.replace('S', "-"), "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]");
     let day = format!("(?:(?!0000)[0-9]{{4}}-{dash}|(?!0000){LEAP_YEAR}-02-29)");
@@ -78,7 +78,7 @@ pub(crate) fn country_code() -> String {
     format!("^(?:{})?$", groups.collect::<Vec<_>>().join("|"))
 }
 
-/// Matches a text with exactly this number of characters.
+/// Matches text with exactly this number of characters.
 pub(crate) fn exactly(characters: usize) -> String {
     format!(r"^(?:[^\x00]{{{characters}}})?$")
 }

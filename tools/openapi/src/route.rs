@@ -184,7 +184,7 @@ impl DocumentedRoute {
             response = response.with("content", Json::object(content));
         }
         if !texts.is_empty() {
-            // Generators create one type for all contents. With texts in `content`, generated clients would lose the JSON's type.
+            // Generators create one type for all contents. With text in `content`, generated clients would lose the JSON's type.
             let key = if has_json { OTHER_CONTENT } else { "content" };
             let text = |value: &String| (value.clone(), object! { "schema": object! { "type": "string" } });
             response = response.with(key, Json::object(texts.into_iter().map(text)));

@@ -57,7 +57,7 @@ pub(crate) fn nullable(mut schema: Json) -> Json {
 /// Flag values.
 pub(crate) const YES_NO: &[&str] = &["yes", "no"];
 
-/// Returns the value lists with a name in the document. Generated clients contain one type for each list.
+/// Returns the value lists that are named in the document. Generated clients contain one type for each list.
 pub(crate) fn named_choices() -> [(&'static str, &'static [&'static str]); 3] {
     let status = message("AffiliateInput").field("status");
     [
@@ -67,7 +67,7 @@ pub(crate) fn named_choices() -> [(&'static str, &'static [&'static str]); 3] {
     ]
 }
 
-/// Returns the schema for one of these texts, or a reference to a named schema with the same texts.
+/// Returns the schema for one of these strings, or a reference to a named schema with the same strings.
 pub(crate) fn choice<T: AsRef<str> + Serialize>(values: &[T]) -> Json {
     let is_same = |others: &[&str]| others.iter().copied().eq(values.iter().map(AsRef::as_ref));
     match named_choices().into_iter().find(|(_, others)| is_same(others)) {
@@ -76,7 +76,7 @@ pub(crate) fn choice<T: AsRef<str> + Serialize>(values: &[T]) -> Json {
     }
 }
 
-/// Returns the schema for one of these texts, written out.
+/// Returns the inline schema for one of these strings.
 pub(crate) fn one_of_texts(values: &[impl Serialize]) -> Json {
     object! { "type": "string", "enum": values }
 }

@@ -105,7 +105,7 @@ class Machine:
 
     def __exit__(self, *_):
         for process in reversed(self.processes):
-            # A killed service would leave its database behind.
+            # A killed service would leave its database running.
             process.process.terminate()
             try:
                 process.process.wait(30)

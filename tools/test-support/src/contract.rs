@@ -257,8 +257,8 @@ impl Contract {
     }
 }
 
-/// Replaces empty strings with null, which optional fields treat as equal and formats cannot express. Required fields
-/// accept neither.
+/// Replaces empty strings with null, because formats reject empty strings. Optional fields treat both alike, and required
+/// fields accept neither.
 fn without_empty_texts(body: Value) -> Value {
     match body {
         Value::String(text) if text.is_empty() => Value::Null,

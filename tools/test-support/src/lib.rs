@@ -2,7 +2,7 @@
 //!
 //! Functions panic on errors, which fails the test.
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "tests fail by panicking")]
-#![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
+#![allow(clippy::disallowed_methods, reason = "the test's runtime aborts its tasks")]
 
 #[cfg(feature = "core")]
 mod citus;

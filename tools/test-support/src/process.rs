@@ -50,7 +50,7 @@ pub fn kill_process(pid: i32, signal: Signal) {
     let _ = kill(Pid::from_raw(pid), signal);
 }
 
-/// Returns a duplicate key of a JSON object, or `None` for other texts.
+/// Returns a duplicate key of a JSON object, or `None` for other text.
 pub(crate) fn doubled_key(line: &str) -> Option<String> {
     struct Keys;
     impl<'de> Visitor<'de> for Keys {

@@ -130,7 +130,7 @@ impl Program {
         self.seen.iter().cloned().chain(self.log.try_iter()).collect()
     }
 
-    /// Returns all further log lines until the process exits. Other functions no longer see them.
+    /// Returns all remaining log lines until the process exits. Other functions no longer see them.
     pub fn take_log(&mut self) -> impl Iterator<Item = String> + Send + use<> {
         std::mem::replace(&mut self.log, mpsc::channel().1).into_iter()
     }

@@ -79,7 +79,7 @@ impl Proxy {
         let accepting = tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = *current.lock().unwrap();
-                // If the server is missing, the client's connection closes immediately.
+                // If the server is unreachable, the client's connection closes immediately.
                 let Ok(server) = TcpStream::connect(server).await else { continue };
                 let (from_client, to_client) = client.into_split();
                 let (from_server, to_server) = server.into_split();
@@ -178,7 +178,7 @@ impl Proxy {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// Returns the number of round trips to the database so far. Database state checks do not count.
+    /// Returns the number of round trips to the database so far, excluding checks of the database's state.
     pub fn round_trips(&self) -> usize {
         self.shared.round_trips.load(Ordering::SeqCst)
     }
@@ -312,7 +312,7 @@ impl Shared {
     }
 }
 
-/// Relays the server's messages. A response to lose closes the connection when its first bytes arrive, after the
+/// Relays the server's messages. To lose a response, closes the connection when the first bytes arrive, after the
 /// statement has been committed.
 async fn relay_answers(mut from: Reader, mut to: Writer, lost: &AtomicBool) -> io::Result<()> {
     let mut buffer = vec![0; 16 << 10];

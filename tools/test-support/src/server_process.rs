@@ -1,6 +1,6 @@
 //! Runs the service as a separate process, to measure its memory.
 //!
-//! The process runs the test program with [`URL`], so it needs no other build.
+//! The process runs the test program with [`URL`], so no separate build is needed.
 
 use std::{
     fs,

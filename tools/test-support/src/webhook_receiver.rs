@@ -68,7 +68,7 @@ impl Received {
 /// How the receiver responds to messages.
 #[derive(Clone, Debug)]
 pub enum Reaction {
-    /// Responds with this status and further headers. A 200 response contains an endless body.
+    /// Responds with this status and any additional headers. A 200 response contains an endless body.
     Respond(&'static str),
     /// Does not respond until notified.
     Hang(Arc<Notify>),

@@ -40,7 +40,7 @@ pub(super) async fn check(connection: &mut PgConnection, repair: bool, as_json: 
         (0, 0, 0) => "no problems found".to_owned(),
         (0, 0, _) => format!("{rows} rows contain out-of-range values"),
         _ if is_repaired => format!("repaired {wrong} counts and {sequences} sequences"),
-        _ => format!("{wrong} counts and {sequences} sequences are wrong; `--repair` repairs them"),
+        _ => format!("{wrong} counts and {sequences} sequences are wrong: run the command again with --repair"),
     };
     print(json, text)?;
     Ok((wrong == 0 && behind.is_empty() || is_repaired) && violating.is_empty())

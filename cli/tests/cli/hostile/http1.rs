@@ -50,7 +50,7 @@ fn send_slowly(mut streams: Vec<TcpStream>, byte: u8) -> Vec<Vec<u8>> {
     all
 }
 
-/// Returns a port's number of established connections.
+/// Returns the number of established connections to a port.
 fn established(address: SocketAddr) -> usize {
     let (port, established) = (format!(":{:04X}", address.port()), "01");
     let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();

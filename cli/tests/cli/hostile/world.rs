@@ -96,7 +96,7 @@ impl World {
             progress.is_attacked.store(true, Ordering::Relaxed);
             let attack = &attack;
             let attacker = scope.spawn(move || {
-                // Next to other programs, an attack with the lowest priority would hardly run.
+                // Only on an idle machine: next to other programs, a lowest-priority attack would hardly run.
                 if std::env::var_os("COMPLIANCE_TEST_PROGRAM").is_some() {
                     priority::last();
                 }
@@ -127,7 +127,7 @@ impl World {
                  {more_threads} more threads",
                 latencies.during.len()
             );
-            // Clients that wait for the attackers wait about as long as the attackers' timeout.
+            // A client blocked by the attackers waits about as long as their timeout.
             let most_time = (usual * 10).max(TIME / 4);
             assert!(median < most_time, "{name}: the median of other calls is {median:?}, {usual:?} before");
             assert!(growth < most + more_threads * THREAD, "{name}: {growth} KiB with {more_threads} more threads");

@@ -85,7 +85,7 @@ pub(super) async fn violations(connection: &mut PgConnection, late: f64) -> Vec<
     sqlx::query_scalar(VIOLATIONS).bind(SENT + late).fetch_all(connection).await.unwrap()
 }
 
-/// Counts companies whose records end with OLD, because its in-flight statement ran after NEW.
+/// Counts companies whose records contain OLD at the end, because its in-flight statement ran after NEW.
 const IN_FLIGHT: &str = "
 select count(distinct a.company_id) from finals f join affiliates a using (company_id, id) where a.notes is distinct from f.notes";
 

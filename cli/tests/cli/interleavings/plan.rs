@@ -23,11 +23,11 @@ pub(super) enum Kind {
 /// Why OLD waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Its company's batches. One of them waits for rows that an open transaction holds.
+    /// Its company's batches. One of them waits for rows locked by an open transaction.
     Batches,
     /// Its company's long batches, which do not wait.
     LongBatches,
-    /// Rows, names or URLs that an open transaction holds.
+    /// Rows, names or URLs locked by an open transaction.
     Rows,
     /// An advisory lock: for the counts, or for updates in order.
     Advisory,
@@ -133,7 +133,7 @@ impl Plan {
         self.company * 100 + index
     }
 
-    /// Returns a name or URL that an open transaction holds and one of the company's batches needs.
+    /// Returns a name or URL locked by an open transaction and needed by one of the company's batches.
     pub(super) fn blocker(&self, index: usize) -> String {
         self.key("blocker", index)
     }
@@ -147,7 +147,7 @@ impl Plan {
         }
     }
 
-    /// Returns OLD, or a similar request from a different caller for different affiliates.
+    /// Returns OLD, or a similar request from another caller for other affiliates.
     pub(super) fn like_old(&self, who: &str, first: i64) -> LoadRequest {
         let (id, notes) = (|index| self.id(first + index), format!("{who}-{}", self.number));
         match self.kind {

@@ -20,8 +20,8 @@ def open_channel(
 ) -> grpc.Channel:
     """Returns a channel to `host:port` or `https://host:port`, for the generated stubs.
 
-    `ca` is a PEM file with the CA certificates to trust instead of gRPC's. For mutual TLS, `certificate` and `key` are PEM files with the
-    client's certificate and its key. Raises ValueError if every call would fail with these settings.
+    `ca` is a PEM file with the CA certificates to trust instead of gRPC's defaults. For mutual TLS, `certificate` and `key` are PEM files
+    with the client's certificate and its key. Raises ValueError if every call would fail with these settings.
     """
     scheme, _, address = target.strip().rpartition("://")
     address = address.rstrip("/")

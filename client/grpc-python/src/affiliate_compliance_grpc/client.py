@@ -119,7 +119,7 @@ class Client:
             yield from [records] if isinstance(records, Message) else records
 
     def observe(self, observations: Iterable[observations_pb2.UrlObservation]) -> Iterator[observations_pb2.ObservationResult]:
-        """Saves observations as they arrive, and yields a result for each, in order."""
+        """Saves observations as they arrive, and yields one result for each, in order."""
         observed = iter(observations)
         while batch := list(itertools.islice(observed, OBSERVATIONS)):
             yield from self.call(observations_pb2.ObserveUrlsRequest(observations=batch)).results
@@ -127,7 +127,7 @@ class Client:
     def stream_observations(
         self, observations: Iterable[observations_pb2.UrlObservation]
     ) -> Iterator[observations_pb2.ObservationResult]:
-        """Saves many observations over one stream, and yields a result for each, in order.
+        """Saves many observations over one stream, and yields one result for each, in order.
 
         After a lost connection, resends unacknowledged observations. The service ends a stream after a minute without observations. If your
         observations arrive slowly, use `observe`."""
@@ -170,7 +170,7 @@ class Client:
         max_absent: int | None = None,
         validate_only: bool = False,
     ) -> tuple[list[affiliate_sync_pb2.AffiliateSyncResult], list[affiliate_sync_pb2.AbsentAffiliate]]:
-        """Updates the stored affiliates from a complete list. Returns a result for each item, and the absent affiliates on request.
+        """Updates the stored affiliates from a complete list. Returns one result per item and, on request, the absent affiliates.
 
         After a lost connection, resends the whole list."""
         listed, chunks = iter(affiliates), []
@@ -219,7 +219,7 @@ class Attempts:
         self.failed, self.tries, self.may_renew = 0, tries, may_renew
 
     def again(self, refused: Refusal, end: float | None = None) -> None:
-        """Waits until the next attempt, or raises the error."""
+        """Waits before the next attempt, or raises the error."""
         if refused.code == grpc.StatusCode.UNAUTHENTICATED and self.may_renew:
             # The token may have expired in transit.
             self.may_renew = False

@@ -23,7 +23,7 @@ class Refusal(Exception):
     metadata: dict[str, str] = field(default_factory=dict)
     """Details for programs, such as `last_position` for `POSITION_GONE`."""
     retry_after: float = 0
-    """The wait that the service asks for, in seconds."""
+    """How long the service asks you to wait, in seconds."""
 
     def __str__(self) -> str:
         violations = "".join(f"; {violation.field}: {violation.description}" for violation in self.violations)

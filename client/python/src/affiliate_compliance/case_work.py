@@ -27,7 +27,7 @@ class CaseWork(Calls):
         return self._pages("/api/urls", per_page, filters)
 
     def url(self, id: int, *, as_of: str | None = None) -> ComplianceUrl:
-        """Returns a URL as it is, or as it was at the end of the second `as_of` (`YYYY-MM-DD HH:MM:SS`, UTC)."""
+        """Returns a URL as it is now or, with `as_of` (`YYYY-MM-DD HH:MM:SS`, UTC), as it was at the end of that second."""
         url: ComplianceUrl = self._get(f"/api/urls/{id}", {"as_of": as_of})
         return url
 
@@ -66,7 +66,7 @@ class CaseWork(Calls):
         return self._pages("/api/cases", per_page, filters)
 
     def case(self, id: int, *, as_of: str | None = None) -> ComplianceCase:
-        """Returns a case as it is, or as it was at the end of the second `as_of` (`YYYY-MM-DD HH:MM:SS`, UTC)."""
+        """Returns a case as it is now or, with `as_of` (`YYYY-MM-DD HH:MM:SS`, UTC), as it was at the end of that second."""
         case: ComplianceCase = self._get(f"/api/cases/{id}", {"as_of": as_of})
         return case
 
@@ -94,11 +94,11 @@ class CaseWork(Calls):
         return self._move(id, "resolve", fields, if_match)
 
     def close_case(self, id: int, fields: CaseClose | None = None, if_match: str | None = None) -> str:
-        """Sets the status Closed, or a different final status. Returns the case's etag."""
+        """Sets the status Closed, or another final status. Returns the case's etag."""
         return self._move(id, "close", fields, if_match)
 
     def reopen_case(self, id: int, fields: CaseReopen | None = None, if_match: str | None = None) -> str:
-        """Sets the status Open, or a different status that is not final. Returns the case's etag."""
+        """Sets the status Open, or another status that is not final. Returns the case's etag."""
         return self._move(id, "reopen", fields, if_match)
 
     def attach_incidents(self, id: int, incidents: Sequence[IncidentItem]) -> list[Result]:

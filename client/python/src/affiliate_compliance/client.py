@@ -29,7 +29,7 @@ PART = 65536
 
 
 class Client(CaseWork):
-    """A client for the service at `base`, such as `http://127.0.0.1:8080`, with or without `/api`, and for the token's company.
+    """A client for the token's company. `base` is the service's address, such as `http://127.0.0.1:8080`, with or without `/api`.
 
     If the service does not respond, or responds with 429 or 503, the client makes up to `tries` attempts. It obeys `Retry-After`. All
     operations are safe to retry: if the response to a create was lost, the next attempt reports a duplicate. Times are in seconds.
@@ -73,7 +73,7 @@ class Client(CaseWork):
                         yield affiliate
 
     def affiliate(self, id: int, *, as_of: str | None = None) -> Affiliate:
-        """Returns an affiliate as it is, or as it was at the end of the second `as_of` (`YYYY-MM-DD HH:MM:SS`, UTC)."""
+        """Returns an affiliate as it is now or, with `as_of` (`YYYY-MM-DD HH:MM:SS`, UTC), as it was at the end of that second."""
         affiliate: Affiliate = self._get(f"/api/affiliates/{id}", {"as_of": as_of})
         return affiliate
 
@@ -175,8 +175,8 @@ class Client(CaseWork):
         from_: str | None = None,
         to: str | None = None,
     ) -> Iterator[Change]:
-        """Yields who changed what, newest first, as far back as the service keeps changes. `from_` and `to` are times (`YYYY-MM-DD HH:MM:SS`,
-        UTC). The token needs the scope `audit`."""
+        """Yields changes with their authors, newest first, as far back as the service keeps changes. `from_` and `to` are times
+        (`YYYY-MM-DD HH:MM:SS`, UTC). The token needs the scope `audit`."""
         filters = {"resource": resource, "id": id, "subject": subject, "request_id": request_id, "from": from_, "to": to}
         before = None
         while True:

@@ -27,12 +27,12 @@ class Refused(ComplianceError):
 class Changed(Refused):
     """The record has changed since it was read (412). This request saved nothing.
 
-    If a response was lost, an earlier attempt of this request may have changed the record. Read the record again.
+    If a response was lost, an earlier attempt may have changed the record. Read the record again.
     """
 
 
 class Invalid(Refused):
-    """Fields violate their rules (422). Nothing was saved."""
+    """Some fields are invalid (422). Nothing was saved."""
 
     def __init__(self, message: str, violations: dict[str, list[str]], request_id: str | None) -> None:
         super().__init__(422, None, message, request_id)

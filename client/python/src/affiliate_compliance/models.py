@@ -7,7 +7,7 @@ AffiliateStatus = Literal["active", "inactive", "probation", "suspended", "termi
 
 
 class Affiliate(TypedDict):
-    """An affiliate as responses show it. Some fields have different names in requests."""
+    """An affiliate, as returned in responses. Some fields have different names in requests."""
 
     id: int
     """ID of the affiliate, assigned by the service."""
@@ -780,7 +780,7 @@ class BatchSyncAffiliatesResponse(TypedDict):
     absent_changed: int
     """Number of absent affiliates whose status changed or, with `validate_only`, would change. The others already have this status."""
     notes: NotRequired[list[str]]
-    """Only for a file: what the service left out of the table, in sentences for people."""
+    """Only for a file: what the service skipped in the table, in plain English."""
 
 
 class EraseAffiliateResponse(TypedDict):

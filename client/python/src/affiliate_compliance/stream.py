@@ -10,7 +10,7 @@ class Incomplete(Exception):
 
 
 def check_ndjson(headers: Mapping[str, str]) -> None:
-    """Raises `Incomplete` if the response has a different type, for example because it comes from a cache."""
+    """Raises `Incomplete` if the response is not NDJSON, for example because it comes from a cache."""
     if not headers.get("Content-Type", "").startswith("application/x-ndjson"):
         raise Incomplete("the response is not NDJSON")
 

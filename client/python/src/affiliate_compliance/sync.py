@@ -2,8 +2,8 @@
 
     compliance-sync-affiliates affiliates.csv --base-url https://compliance.example --token-file token
 
-The file is CSV or an Excel workbook (.xlsx). Its first row names the columns, with the field names of requests or responses, or with the
-headings of the console. `client_affiliate_id` identifies an affiliate, so `affiliate_name` can change. An empty cell clears a field. Fields
+The file is CSV or an Excel workbook (.xlsx). Its first row contains the column names: field names from requests or responses, or
+console headings. `client_affiliate_id` identifies an affiliate, so `affiliate_name` can change. An empty cell clears a field. Fields
 without a column do not change.
 
 `--absent-status` sets the status of affiliates that are not in the file. If more than `--max-absent` affiliates would receive the status,
@@ -108,7 +108,7 @@ def query(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def sentence(error: ComplianceError) -> str:
-    """Returns the error, with the options that help."""
+    """Returns the error, with the options that can resolve it."""
     if not isinstance(error, Invalid):
         return str(error)
     sentences = ((sentence, OPTIONS.get(path)) for path, sentences in error.violations.items() for sentence in sentences)

@@ -29,7 +29,7 @@ AGAIN = {429, 502, 503, 504}
 # Seconds before the second attempt. The wait doubles with each attempt, up to LONGEST_WAIT, with random jitter.
 FIRST_WAIT = 0.25
 LONGEST_WAIT = 30.0
-# Seconds. If the service asks for a longer wait, the client raises the error instead.
+# Longest `Retry-After` to obey, in seconds. If the service asks for a longer wait, the client raises the error.
 LONGEST_RETRY_AFTER = 300.0
 WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 # Maximum characters of a proxy's response to show in an error.
@@ -91,7 +91,7 @@ class Transport:
     def call(
         self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None, headers: Headers | None = None
     ) -> tuple[Any, str]:
-        """Returns the response's JSON (None for 304, an unchanged record) and its `ETag`, or an empty string if there is none."""
+        """Returns the response's JSON (None for 304, an unchanged record) and its `ETag`, which can be empty."""
         result: tuple[Any, str] = (None, "")
         for attempt in self.attempts():
             with attempt, self.response(method, path, query, body, headers) as response:

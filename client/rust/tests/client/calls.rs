@@ -92,7 +92,7 @@ async fn stale_etags_and_unknown_positions_fail() {
     let error = client.call(rename("Cleo")).await.unwrap_err();
     assert!(matches!(error, Error::EtagMismatch { .. }), "{error:?}");
     assert_eq!(error.reason(), Some(Reason::EtagMismatch));
-    // There are two changes, and positions start at 1.
+    // The company has two changes, and positions start at 1.
     let error = client.call(ListChangesRequest { after: Some(99), ..Default::default() }).await.unwrap_err();
     let Error::PositionGone { reason, positions, .. } = error else { panic!("{error:?}") };
     assert_eq!((reason, positions["last_position"]), (Reason::PositionGone, 2));
@@ -189,7 +189,7 @@ async fn calls_fail_at_their_deadline() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unreachable_service_fails_with_connection_refused() {
+async fn calls_to_unreachable_service_report_refused_connections() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let client = Client::builder(format!("http://{free}")).token("t").build().unwrap();
     let start = Instant::now();

@@ -1,6 +1,6 @@
 //! Tests the client against a real core, over real sockets and broken networks.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-#![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
+#![allow(clippy::disallowed_methods, reason = "the test's runtime aborts its tasks")]
 
 mod calls;
 mod certificates;

@@ -34,13 +34,13 @@ impl Taken {
     }
 }
 
-/// Names from earlier batches in a dry run, which writes nothing.
+/// Names that earlier batches of a dry run would have taken or released.
 #[derive(Default)]
 pub(super) struct Names {
     hasher: RandomState,
-    /// Names that items took, with the items' positions.
+    /// Names taken by items, with the items' positions.
     got: HashMap<Digest, i64>,
-    /// Names that affiliates released.
+    /// Names released by affiliates.
     left: HashSet<Digest>,
 }
 

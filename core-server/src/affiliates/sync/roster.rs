@@ -1,4 +1,4 @@
-//! The state of a roster during a sync, and the affiliates that are absent from the roster.
+//! The state of a roster during a sync and the affiliates absent from it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -53,7 +53,8 @@ struct Row {
 pub(super) struct Roster {
     pub(super) backend: Arc<Backend>,
     pub(super) company_id: i64,
-    /// The last message, without its items. Its options apply to absent affiliates, so a stream that ends early changes none of them.
+    /// The last message, without its items. Clients set the options for absent affiliates there, so an interrupted stream changes none of
+    /// them.
     pub(super) options: SyncAffiliatesRequest,
     /// The value from the first message.
     pub(super) validate_only: Option<bool>,
@@ -66,7 +67,7 @@ pub(super) struct Roster {
     is_identified: bool,
     /// The position of the current batch's first item.
     pub(super) first: i64,
-    /// Absent affiliates up to this ID have been reported.
+    /// The ID up to which absent affiliates have been reported.
     after: i64,
     /// Whether the number of absent affiliates has been checked.
     is_absent_checked: bool,
@@ -106,7 +107,7 @@ impl Roster {
 
     /// Returns the status that absent affiliates get.
     ///
-    /// Returns `None` for an empty list, or if an item lacks a valid identifier and could be an absent affiliate.
+    /// Returns `None` for an empty list, or if an item lacks a valid identifier and could therefore be any absent affiliate.
     fn absent_status(&self) -> Option<&str> {
         let is_known = self.is_identified && !self.identifiers.is_empty();
         Some(self.options.absent_status()).filter(|status| is_known && !status.is_empty())
@@ -173,7 +174,7 @@ impl Roster {
         database::read(&self.backend.pool, read).await.map_err(from_database)
     }
 
-    /// Sets the requested status on the next absent affiliates and returns them. Returns an empty list at the end.
+    /// Sets the requested status on the next absent affiliates, and returns these affiliates. Returns an empty list at the end.
     pub(super) async fn next_absent(&mut self) -> Result<Vec<AbsentAffiliate>, Error> {
         self.check_absent().await?;
         loop {

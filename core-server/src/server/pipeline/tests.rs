@@ -51,7 +51,7 @@ const OPERATION: &Operation = &Operation::LIST_COMPLIANCE_URLS;
 /// Timeout that detects hanging calls.
 const SOON: Duration = Duration::from_mins(1);
 
-/// A pipeline, and the steps at which a call fails.
+/// A pipeline and the steps at which a call fails.
 struct World {
     pipeline: Pipeline,
     token: String,

@@ -63,7 +63,7 @@ async fn waiting_companies_do_not_block_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_without_company_share_a_sixteenth() {
+async fn requests_without_company_share_a_sixteenth_of_memory() {
     let memory = Memory::new(160, 80);
     let (mut unknown, mut another) = (memory.reservation(None), memory.reservation(None));
     assert_eq!((unknown.grow(8), another.grow(3), another.grow(2)), (Ok(()), Err(LimitReached::Process), Ok(())));

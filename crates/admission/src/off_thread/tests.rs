@@ -14,7 +14,7 @@ async fn works_on_a_single_threaded_runtime() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn short_and_excess_computations_run_inline() {
-    // The spawned task runs only if the computation frees its worker. On a busy machine, this can take a long time.
+    // The spawned task runs only if the computation frees its worker, which can take a long time on a busy machine.
     fn task(is_left: bool) -> impl FnOnce() -> bool {
         let (sender, receiver) = mpsc::channel();
         tokio::spawn(async move { sender.send(7) });

@@ -1,6 +1,6 @@
 //! Tests starting, using, killing and recovering the private database, and running it as another user.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-#![allow(clippy::disallowed_methods, reason = "test tasks end with the test")]
+#![allow(clippy::disallowed_methods, reason = "the test's runtime aborts its tasks")]
 
 mod life;
 mod privilege;

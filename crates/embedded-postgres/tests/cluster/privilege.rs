@@ -1,4 +1,4 @@
-//! Tests the database's user and its privileges. As root, the tests check that the user switches. Otherwise, they check that it stays the same.
+//! Tests the database's user and its privileges. As root, the tests expect a different user. Otherwise, they expect the caller.
 
 use std::{
     fs::{self, Permissions},
@@ -121,7 +121,7 @@ async fn root_runs_database_as_folder_owner() {
     cluster.stop().await.unwrap();
 }
 
-/// Creates a data folder owned by another user, and a folder whose files planted links can target.
+/// Creates a data folder owned by another user, and a folder with files that planted links can point to.
 fn folder_of_another_user() -> (DataDir, DataDir) {
     let (data, victim) = (DataDir::new(), DataDir::new());
     fs::create_dir(data.path()).unwrap();

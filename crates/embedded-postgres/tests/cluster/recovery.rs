@@ -119,7 +119,7 @@ async fn clusters_stopped_during_restart_stay_stopped() {
             match cluster.server_pid() {
                 None if !has_new_server => break,
                 Some(pid) if pid != killed && has_new_server => break,
-                // The test missed the moment without a server, so it kills the new server.
+                // The new server started before the test noticed, so the test kills it.
                 Some(pid) if pid != killed => {
                     killed = pid;
                     kill_process(killed, Signal::SIGKILL);

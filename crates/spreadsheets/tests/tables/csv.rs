@@ -51,8 +51,8 @@ fn supported_encodings_are_read() {
         fails(marked, named(Encoding::Windows1252), ", not windows-1252: omit the encoding");
     }
     for (bytes, expected) in [
-        (&b"id,name\n1,J\xfcrgen\n"[..], r#"line 2 reads "Jürgen" as Windows-1252 and "J¸rgen" as"#),
-        (b"id;name\r1;A\r2;J\x9frgen", r#"line 3 reads "JŸrgen" as Windows-1252 and "Jürgen" as"#),
+        (&b"id,name\n1,J\xfcrgen\n"[..], r#"line 2 contains "Jürgen" in Windows-1252, or "J¸rgen" in"#),
+        (b"id;name\r1;A\r2;J\x9frgen", r#"line 3 contains "JŸrgen" in Windows-1252, or "Jürgen" in"#),
         (b"id;name\r\n1;A\r\n\xfc", r#"line 3 reads "ü" as"#),
         (b"name\ncut \xc3", r#"line 2 reads "cut Ã" as"#),
         (b"\xef\xbb\xbfname\n\xfc", r#"line 2 reads "ü" as"#),
@@ -75,7 +75,7 @@ fn supported_encodings_are_read() {
 
 #[test]
 fn bytes_outside_encoding_are_rejected() {
-    // In MS-DOS, ü is 0x81, which Windows-1252 does not define.
+    // MS-DOS encodes ü as 0x81, which Windows-1252 does not define.
     let dos = b"client_affiliate_id,affiliate_name\nA-1,Bar\nA-2,J\x81rgen\n";
     let named = |encoding| Options { encoding: Some(encoding), ..options() };
     fails(*dos, named(Encoding::Windows1252), "line 3 contains the byte 0x81, which Windows-1252 does not define");
@@ -92,7 +92,7 @@ fn bytes_outside_encoding_are_rejected() {
     );
 }
 
-/// In MS-DOS, these bytes are letters. In Windows-1252, they are signs.
+/// These bytes are letters in MS-DOS encodings, but symbols in Windows-1252.
 #[test]
 fn msdos_letters_decoded_as_windows_1252_are_rejected() {
     let named = || Options { encoding: Some(Encoding::Windows1252), ..options() };
@@ -112,7 +112,7 @@ fn msdos_letters_decoded_as_windows_1252_are_rejected() {
         (b"Lou\x98s", '˜'),
         (b"S\x9bren", '›'),
     ] {
-        fails(file(name), named(), &format!("with the sign {sign} in a word, where MS-DOS"));
+        fails(file(name), named(), &format!("with {sign} within a word: the file may come from MS-DOS"));
     }
     for (name, text) in [
         (&b"D\x92Angelo\x85so"[..], "D’Angelo…so"),
@@ -275,7 +275,7 @@ fn full_exports_are_read_exactly() {
             "2 ! notes notes: The cell contains the formula error #N/A",
         ],
     );
-    // pandas saves a column of numbers with a missing value as decimals.
+    // If a value is missing, pandas saves a column of numbers as decimals.
     let resaved = text.replace("'+49 30 1", "4930.0").replace(" A-1 ", "1001.0");
     reads(
         resaved,

@@ -29,7 +29,7 @@ fn headings_accept_many_spellings() {
         "id,client_id,client_distributor_id,distributor_name,distributor_status,country\n7,1,A-1,Ann,active,276\n",
         options(),
         &[
-            "# ignored, because the service assigns them: id, client_id",
+            "# ignored fields that the service assigns: id, client_id",
             "2 client_affiliate_id=A-1 affiliate_name=Ann country=DE status=active",
         ],
     );
@@ -85,7 +85,7 @@ fn titles_are_ignored_and_totals_rejected() {
         text,
         options(),
         &[
-            "# ignored, because they are above the headings: rows 1 to 1",
+            "# ignored rows above the headings: 1 to 1",
             "4 client_affiliate_id=A-1 affiliate_name=Ann city=Ulm",
             "5 !  : The row seems to contain totals",
         ],
@@ -162,7 +162,7 @@ fn joined_tables_with_different_headings_are_rejected() {
         "Your affiliate ID,Full name X,Fax\nA-2,Ben,\n",
     ] {
         let text = format!("client_affiliate_id,affiliate_name,city\nA-1,Ann,Ulm\n{second}");
-        fails(text, options(), "row 3 contains different headings than row 1");
+        fails(text, options(), "row 3 contains different headings from row 1");
     }
 }
 
@@ -171,7 +171,7 @@ fn repeated_headings_are_skipped() {
     let file = "\u{feff}client_affiliate_id,affiliate_name\r\nA-1,Ann\r\n";
     let second = "\u{feff}\"client_affiliate_id\",\"affiliate_name\"\r\n\"A-2\",Ben\r\n";
     let lines =
-        ["# ignored, because it repeats the headings: row 3", ONE[0], "4 client_affiliate_id=A-2 affiliate_name=Ben"];
+        ["# ignored a row that repeats the headings: 3", ONE[0], "4 client_affiliate_id=A-2 affiliate_name=Ben"];
     reads(format!("{file}{second}"), options(), &lines);
     reads(format!("{file}{}", second.replace('"', "")), options(), &lines);
     // A byte order mark before a record, quoted or not.
@@ -196,13 +196,13 @@ fn records_above_headings_are_rejected() {
         "row 1",
     );
     // A title and the export date.
-    let note = "# ignored, because they are above the headings: rows 1 to 2";
+    let note = "# ignored rows above the headings: 1 to 2";
     let text = "Partners\nExported:,2026-05-01\nclient_affiliate_id,affiliate_name,city\nA-1,Ann,\n";
     reads(text, options(), &[note, "4 client_affiliate_id=A-1 affiliate_name=Ann"]);
     // A title that equals a heading.
     let required = || Options { required: &["client_affiliate_id"], ..options() };
     let text = "Client affiliate ID\n\nclient_affiliate_id,affiliate_name\nA-1,Ann\n";
-    let note = "# ignored, because they are above the headings: rows 1 to 1";
+    let note = "# ignored rows above the headings: 1 to 1";
     reads(text, required(), &[note, "4 client_affiliate_id=A-1 affiliate_name=Ann"]);
 }
 
@@ -213,7 +213,7 @@ fn headings_determine_separator() {
             let text = format!("{title}\nclient_affiliate_id,affiliate_name\nA-1,Ann\n")
                 .replace("d,a", &format!("d{separator}a"))
                 .replace("1,", &format!("1{separator}"));
-            let note = "# ignored, because they are above the headings: rows 1 to 1";
+            let note = "# ignored rows above the headings: 1 to 1";
             reads(text, options(), &[note, "3 client_affiliate_id=A-1 affiliate_name=Ann"]);
         }
     }

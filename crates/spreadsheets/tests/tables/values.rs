@@ -51,7 +51,7 @@ fn identifiers_are_normalized() {
     let columns =
         vec![("E\u{301}tat".to_owned(), "state".to_owned()), ("#".to_owned(), "client_affiliate_id".to_owned())];
     let text = "#,affiliate_name,\u{c9}tat\nA-1,Ann,x\n,affiliate_name,\u{c9}tat\n";
-    fails(text, Options { columns, ..options() }, "row 3 contains different headings than row 1");
+    fails(text, Options { columns, ..options() }, "row 3 contains different headings from row 1");
 }
 
 #[test]

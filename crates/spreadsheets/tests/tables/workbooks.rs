@@ -302,7 +302,7 @@ fn rows_around_records_are_reported() {
         Book::of(sheet).bytes(),
         options(),
         &[
-            "# ignored, because they are above the headings: rows 1 to 1",
+            "# ignored rows above the headings: 1 to 1",
             "# ignored columns without a heading: 16384 (XFD)",
             "# hidden rows, read like visible rows: 1",
             "5 client_affiliate_id=A-1 affiliate_name=Ann",
@@ -324,7 +324,7 @@ fn bare_years_are_not_dates() {
 }
 
 #[test]
-fn empty_errors_and_invalid_ranges_are_rejected() {
+fn error_cells_without_value_and_invalid_merges_are_rejected() {
     rejects(&Book::of(third(r#"<c r="C2" t="e"/>"#)), "The cell contains a formula error");
     for range in ["C3:C2", "$C$2:$C$3", ""] {
         let merged =

@@ -4,7 +4,7 @@ use sqlx::{migrate::MigrateError, postgres::PgConnectOptions};
 
 use crate::error::text;
 
-/// Reason why the database cannot be used. Messages are for operators and contain no passwords.
+/// Why the database cannot be used. Messages are for operators and contain no passwords.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages describe the variants")]
 pub enum DatabaseError {

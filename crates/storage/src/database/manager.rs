@@ -23,7 +23,7 @@ use crate::{
 /// Maximum age of a connection. Without a limit, a connection would keep its memory and its resolved server forever.
 const CONNECTION_LIFETIME: Duration = Duration::from_mins(30);
 
-/// Checks whether the server accepts writes, and whether the database is the one last served.
+/// Checks whether the server accepts writes, and whether the database is still the same.
 ///
 /// Like every operation, the check reads a table. No migration locks this table against readers.
 const CHECK: &str = "select not pg_is_in_recovery() and not current_setting('transaction_read_only')::boolean
@@ -47,7 +47,7 @@ pub(super) struct Manager {
 #[derive(Debug)]
 struct Url {
     target: Target,
-    /// Last logged reason why rereading the URL failed.
+    /// Last logged error from rereading the URL.
     logged: Option<String>,
 }
 

@@ -21,7 +21,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const INTERVAL_WHEN_DOWN: Duration = Duration::from_millis(100);
 /// Minimum delay between two checks, even if many connections are lost.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(10);
-/// Time without a response after which the database counts as down.
+/// Time without a response after which the database is considered down.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 /// Timeout for a check on a new connection. It is longer, because a busy server must first start a process for the connection.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
@@ -53,7 +53,7 @@ pub(super) async fn probe(pool: Arc<Pool>, task: Arc<Task>) {
             };
             if reason != logged.0 || logged.1.elapsed() >= REASON_LOG_INTERVAL {
                 let seconds = lost.elapsed().as_secs();
-                tracing::warn!(reason, seconds, "the database does not respond; rejecting calls until it does");
+                tracing::warn!(reason, seconds, "the database is not responding; rejecting calls until it recovers");
                 logged = (reason, Instant::now());
             }
         }

@@ -25,7 +25,7 @@ pub struct Fetched {
     pub memory: Reservation,
 }
 
-/// Reason why a statement's rows end.
+/// Why a statement's rows ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The statement has no more rows.

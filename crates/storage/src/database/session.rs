@@ -91,7 +91,7 @@ pub enum Sessions {
     Own,
     /// A pooler assigns any session to each transaction, as with `pool_mode = transaction`.
     ///
-    /// The pooler keeps only prepared statements. One caller's settings would affect other callers.
+    /// The pooler preserves only prepared statements. One caller's settings would affect other callers.
     Shared,
 }
 

@@ -68,7 +68,7 @@ impl<T: 'static> Attribute<T> {
         Self { name, sql_type: format!("{}[]", composite.name).into(), write: Box::new(write) }
     }
 
-    /// Creates an attribute for a record field. An empty text or list becomes null.
+    /// Creates an attribute for a record field. An empty string or list becomes null.
     ///
     /// Returns `None` for a vocabulary name, because the record does not contain its ID. Use [`scalar`](Self::scalar) with the ID.
     pub fn field<R: 'static>(

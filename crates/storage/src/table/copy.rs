@@ -7,7 +7,7 @@ use crate::limits::COPY_PART;
 
 /// Format signature, with no flags and no header extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// End marker, in place of a further row's column count.
+/// End marker, sent instead of another row's column count.
 const END: i16 = -1;
 
 /// Copies rows into a table, in an open transaction.

@@ -1,4 +1,4 @@
-//! Encodes values as composite types. Attributes are identified by name, in the order of the database's catalogue.
+//! Encodes values as composite types. Finds attributes by name, and writes them in the database's catalog order.
 
 use std::{
     borrow::{Borrow, Cow},

@@ -25,7 +25,7 @@ pub struct Reader<R: Record> {
 
 /// Function that decodes a record from a row with a [`Reader`].
 ///
-/// Also reads what the statement adds to the record.
+/// Also reads any values that the statement adds to the record.
 pub type Read<R> = fn(&Reader<R>, &PgRow) -> Result<R, sqlx::Error>;
 
 /// Decodes all rows of a statement. Looks up columns by name only once.
@@ -43,7 +43,7 @@ pub fn read_all<'r, R: Record, T>(
 struct ReadColumn<R: 'static> {
     field: &'static RecordField<R>,
     ordinal: usize,
-    /// For a vocabulary name, the column with the company's own name.
+    /// For a vocabulary name, the column with the company's custom name.
     own_name: usize,
 }
 

@@ -63,7 +63,7 @@ pub fn selection<R: Record>(company: &str, aliases: &[(&str, &str)], computed: &
     }))
 }
 
-/// Returns the column with the company's own name for the ID in the `name` column.
+/// Returns the column with the company's custom name for the ID in the `name` column.
 pub(super) fn own_name_column(name: &str) -> String {
     format!("own_{name}")
 }

@@ -60,7 +60,7 @@ pub(super) struct PendingWrite<T> {
 
 pub(super) type WaitingWrite<W> = Pending<PendingWrite<<W as Write>::Item>, Result<<W as Write>::Written, Error>>;
 
-/// Reason why a statement wrote nothing.
+/// Why a statement wrote nothing.
 pub(super) enum Failure {
     /// The statement waited too long for a lock.
     Locked,
@@ -154,7 +154,7 @@ impl<W: Write> SharedWrites<W> {
                 polled
             }
         };
-        // There must be no await between this decision and the statement.
+        // Do not await between this decision and the statement.
         let now = Instant::now();
         batch.retain(|pending| !pending.is_abandoned());
         let late = batch.extract_if(.., |pending| pending.request.deadline.is_some_and(|deadline| deadline <= now));
@@ -205,7 +205,7 @@ fn respond_all<Q, R>(batch: impl IntoIterator<Item = Pending<Q, Result<R, Error>
     }
 }
 
-/// Separates items that one statement can write from the rest. No two of these items share a key.
+/// Separates items that one statement can write, with no key in common, from the rest.
 pub(super) fn without_conflicts<T, K: Eq + Hash>(
     items: Vec<T>,
     most: usize,

@@ -26,7 +26,7 @@ async fn company_is_read_from_configured_claim() {
         ("tenant", json!({"tenant": 7}), Ok(7)),
         ("tenant", json!({"tenant": "7"}), Ok(7)),
         ("tenant", json!({"tenant": "007"}), Ok(7)),
-        // The default claim does not count.
+        // The default claim is ignored.
         ("tenant", json!({"company_id": 7}), Err("tenant: missing")),
         ("tenant", json!({"tenant": 7, "company_id": 8}), Ok(7)),
         ("tenant", json!({"tenant": [7]}), Err("tenant: must be a whole number from 1 to ")),

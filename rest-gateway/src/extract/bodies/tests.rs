@@ -130,7 +130,7 @@ fn body_id_must_match_path_id() {
     ] {
         assert_eq!(violations(update("7", body).unwrap_err()), expected(&[("id", message)]), "{body}");
     }
-    // The gateway leaves a missing ID to the core.
+    // The core, not the gateway, checks for a missing ID.
     assert_eq!(one_update("7", r#"{"city":"A"}"#).id, None);
 }
 

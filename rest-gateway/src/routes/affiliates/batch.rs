@@ -55,7 +55,7 @@ pub(super) fn outcome(
         0 if synced.absent_changed == 0 => {
             (StatusCode::OK, ResultCode::Saved, "The affiliates are up to date.".to_owned())
         }
-        0 => (StatusCode::OK, ResultCode::Saved, "Every affiliate of the list is up to date.".to_owned()),
+        0 => (StatusCode::OK, ResultCode::Saved, "Every affiliate in the list is up to date.".to_owned()),
         1 => (StatusCode::MULTI_STATUS, ResultCode::UpdateFailed, "1 item was refused.".to_owned()),
         _ => (StatusCode::MULTI_STATUS, ResultCode::UpdateFailed, format!("{refused} items were refused.")),
     };

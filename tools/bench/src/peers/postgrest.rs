@@ -78,7 +78,7 @@ pub(crate) async fn start(peers: &Path, database: &Database, folder: &Path) -> a
     Ok((address, process))
 }
 
-/// Creates the views, and tables for names that the service keeps in its code.
+/// Creates the views, and tables for names that the service defines in its code.
 async fn prepare(database: &Database) -> anyhow::Result<()> {
     let affiliates = format!("create or replace view peer.affiliates as {SELECT}");
     database.run(&format!("{}; {affiliates}", include_str!("postgrest.sql"))).await?;

@@ -1,6 +1,6 @@
 //! Runs one company's statements on Citus. Each becomes a call to a function that Citus runs on the company's node.
 //!
-//! The function names the shards, so PostgreSQL plans and runs its statement as usual.
+//! The function uses the shards' names, so PostgreSQL plans and runs its statement as usual.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub(in crate::database) struct Calls(HashMap<&'static str, Function>);
 pub(in crate::database) struct Scope {
     /// Company, for a statement that takes an array of companies.
     pub company_id: i64,
-    /// Maximum number of records of a kind that the statement creates. Their IDs are drawn in advance, because each node has its own sequences.
+    /// Maximum number of records of a kind that the statement creates. IDs are reserved first, because each node has its own sequences.
     pub new_records: usize,
 }
 

@@ -26,7 +26,7 @@ const VARIABLES: &str = "statement text; prepared text;";
 /// Part of each function's name. Change it whenever [`on_shards`] changes, to recreate the functions.
 const VERSION: &str = "3";
 
-/// Maximum number of prepared statements per session. Each keeps one plan per shard in memory.
+/// Maximum number of prepared statements per session. Each caches one plan per shard.
 const MAX_PREPARED: &str = "1000";
 
 /// Prefix of the settings that hold a sequence's next ID. `next_id.sql` reads them.
@@ -43,8 +43,8 @@ pub(super) struct Function {
     name: String,
     /// Statement that calls the function.
     pub(super) call: &'static str,
-    /// Whether the statement takes arrays of items, the first with each item's company. Here, all items belong to the same company, which the
-    /// function takes as an extra parameter.
+    /// Whether the statement takes arrays, and the first contains each item's company. The function has an extra parameter for the company,
+    /// which is the same for all items.
     pub(super) is_shared: bool,
     /// Sequences that assign IDs to the created records.
     pub(super) sequences: Vec<String>,
@@ -63,7 +63,7 @@ pub fn statements_on_shards(schema: &Schema) -> impl Iterator<Item = (String, &'
 }
 
 impl Function {
-    /// Returns `None` for a statement that names no table or returns no rows. A statement without rows runs within a transaction.
+    /// Returns `None` for a statement that uses no distributed table or returns no rows. The latter kind runs within a transaction.
     fn new(statement: &'static str, types: &'static str, schema: &Schema) -> Option<Self> {
         if statement.trim_start().starts_with("insert") {
             return None;
