@@ -133,10 +133,10 @@ mod tests {
             ("rate-limit=200/s", "must be COMPANY:LIMIT=VALUE"),
             ("17:200/s", "must be COMPANY:LIMIT=VALUE"),
             ("x:in-flight=2", "\"x\" is not a company ID"),
-            ("17:in flight=2", "\"in flight\" is not a limit"),
+            ("17:in flight=2", "unknown limit \"in flight\""),
             ("17:rate-limit=200", "rate-limit: must be N/s, N/m or off"),
             ("17:in-flight=0", "in-flight: must be a whole number between 1 and"),
-            ("17:memory=64MiB", "\"memory\" is not a limit"),
+            ("17:memory=64MiB", "unknown limit \"memory\""),
         ] {
             assert!(parse(text).unwrap_err().starts_with(cause), "{text}: {:?}", parse(text));
         }
