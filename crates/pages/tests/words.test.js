@@ -7,7 +7,7 @@ import { inLabels, label, rowError, words } from "../src/console/description.js"
 import { columnPicker, recordSplitter } from "../src/console/export.js";
 import { ago, hasEnded, instant, isOverdue, isTimestamp } from "../src/console/timestamps.js";
 import { shortUrl } from "../src/console/urls.js";
-import { sent } from "../src/console/work.js";
+import { merged, sent } from "../src/console/work.js";
 
 const NOW = Date.parse("2026-08-15T12:00:00Z");
 
@@ -109,4 +109,15 @@ test("exports contain the chosen columns with labels", () => {
 test("numeric country codes map to alpha-2 codes and names", () => {
   assert.deepEqual([alpha2(756), alpha2("004"), alpha2(null), alpha2("x")], ["CH", "AF", "", ""]);
   assert.deepEqual([countryName(756), countryName("x")], ["Switzerland", "x"]);
+});
+
+test("list changes of two people are merged", () => {
+  const after = (before, mine, theirs) => JSON.parse(merged(...[before, mine, theirs].map((list) => JSON.stringify(list))));
+  assert.deepEqual(after(["a", "b"], ["b"], ["a", "b", "c"]), ["b", "c"]);
+  assert.deepEqual(after(["a"], ["a", "mine"], ["a", "theirs"]), ["a", "theirs", "mine"]);
+  assert.deepEqual(after(["a"], ["a", "b"], ["b"]), ["b"]);
+});
+
+test("errors without a field keep their text", () => {
+  assert.equal(inLabels("", "The list is empty."), "The list is empty.");
 });

@@ -100,7 +100,7 @@ export function addingView(section) {
     function showRejection(rejection, again, urls) {
       const message = rejectionMessage(rejection, again);
       const violations = urls === null ? rejection.violations
-        : Object.entries(rejection.errors).map(([path, [message]]) => ({ path, row: urls[/^urls\.(\d+)/.exec(path)?.[1]]?.row, message }));
+        : Object.entries(rejection.errors).flatMap(([path, texts]) => texts.map((message) => ({ path, row: urls[/^urls\.(\d+)/.exec(path)?.[1]]?.row, message })));
       // If no row has violations, the service rejected the file itself, and a different option can help.
       const links = violations.length > 0 ? [] : showViolations(controls, rejection.errors);
       options.open ||= Object.keys(rejection.errors).some((name) => controls.has(name));

@@ -50,7 +50,7 @@ const PHRASES = [
 
 /** Rewrites an error about the field at a path with the words of the page: labels instead of field names. */
 export function inLabels(path, message) {
-  const name = label(fieldIn(path));
+  const name = label(fieldIn(path) || path || "value");
   const named = message.replace(/^The [^"]+? field /, `${name} `).replace(/^The selected [^"]+? is invalid\./, `${name} is not valid.`);
   return PHRASES.reduce((text, [phrase, spoken]) => text.replace(phrase, spoken), named);
 }

@@ -37,8 +37,9 @@ export function columnPicker(columns) {
     // A comma before each cell makes all cells alike.
     const cells = `,${record}`.match(/,(?:"[^"]*(?:""[^"]*)*"|[^",\r\n]*)/g).map((cell) => cell.slice(1));
     const isHeader = positions === null;
-    positions ??= columns.map((name) => cells.indexOf(name));
-    const picked = columns.map((name, index) => (isHeader ? label(name) : shown(name, cells[positions[index]])));
+    // During a rolling upgrade, an older service may not know a column.
+    positions ??= columns.map((name) => [name, cells.indexOf(name)]).filter(([, position]) => position >= 0);
+    const picked = positions.map(([name, position]) => (isHeader ? label(name) : shown(name, cells[position])));
     return `${picked.join(",")}\r\n`;
   };
 }

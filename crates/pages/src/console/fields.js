@@ -45,11 +45,14 @@ export function select(choices, selected = "") {
  */
 export function showViolations(fields, errors) {
   for (const { violate } of fields.values()) violate([]);
+  // A list field can have several violations, such as of `tags.0` and `tags.3`.
+  const found = new Map();
   return Object.entries(errors).map(([path, messages]) => {
     const named = fields.get(path) ?? fields.get(path.split(".")[0]);
     const texts = messages.map((message) => inLabels(path, message));
     if (!named) return element("li", {}, texts.join(" "));
-    named.violate(texts);
+    found.set(named, [...(found.get(named) ?? []), ...texts]);
+    named.violate(found.get(named));
     const link = element("a", { href: `#${named.input.id}`, on: { click: (event) => {
       event.preventDefault();
       named.input.focus();

@@ -26,6 +26,8 @@ export const SECTIONS = {
     fields: ["incident_status", "infractions", "false_positive", "disabled", "note"],
   },
 };
+/** Fields whose controls hold a list. */
+const LISTS = ["tags", "infractions"];
 /** Fields that always have a value. */
 const REQUIRED = ["case_status", "incident_status", "disabled"];
 
@@ -57,6 +59,13 @@ export function inputOf(name, choices) {
   return element("input", { type: name === "follow_up_date" ? "date" : "text", autocomplete: "off" });
 }
 
+/** Applies a user's additions and removals to a list that someone else has changed. The lists are JSON text. */
+export function merged(before, after, theirs) {
+  const [old, mine, others] = [before, after, theirs].map((text) => JSON.parse(text));
+  const kept = others.filter((entry) => mine.includes(entry) || !old.includes(entry));
+  return JSON.stringify([...kept, ...mine.filter((entry) => !old.includes(entry) && !others.includes(entry))]);
+}
+
 /** Describes how fields differ between two states of a record. */
 function differences(names, before, after) {
   const texts = (record, name) => (name === "infractions" ? record.infractions.map(infractionText) : [words(name, record[name]) ?? ""].flat());
@@ -75,7 +84,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
   let { record, tag } = first;
   const me = claims().subject;
   const controls = new Map(fields.map((name) => {
-    if (name === "tags" || name === "infractions") {
+    if (LISTS.includes(name)) {
       const { input, list, add, get, set } = name === "tags" ? tagsControl() : infractionsControl(known);
       return [name, { ...field(name, label(name), input, { extra: [add, list] }), get, set }];
     }
@@ -111,10 +120,10 @@ export async function work(section, id, first, signal, { reload, changed }) {
   async function showConflict(again) {
     const { body, tag: newTag } = await call("GET", `api/${section}/${id}`, { signal });
     const list = differences(fields, record, body.data);
-    const typed = changes().map(([name, { get }]) => [name, get()]);
+    const typed = changes().map(([name, { get }]) => [name, filled.get(name), get()]);
     [record, tag] = [body.data, newTag];
     fill();
-    for (const [name, entry] of typed) controls.get(name).set(entry);
+    for (const [name, before, after] of typed) controls.get(name).set(LISTS.includes(name) ? merged(before, after, held(record, name)) : after);
     if (list.length === 0) {
       await again();
       return;
@@ -128,28 +137,35 @@ export async function work(section, id, first, signal, { reload, changed }) {
 
   /** Keeps the user from typing while a request runs, because the page then reloads. */
   const lock = (isLocked) => {
-    for (const part of [form, note.node]) part.inert = isLocked;
+    for (const part of [form, noteBox]) part.inert = isLocked;
   };
+  const reloadAfter = (done) => attempt(signal, () => reload(done), (rejection) => put(rejectionMessage(rejection, () => reloadAfter(done))));
   async function send(method, path, body, done) {
     if (form.inert) return;
     lock(true);
     removeDone();
-    await attempt(signal, async () => {
-      await call(method, path, { body, signal, ifMatch: tag });
-      settle();
-      await reload(done);
-    }, async (rejection) => {
-      if (rejection.status === 412) {
-        lock(false);
-        await attempt(signal, () => showConflict(() => send(method, path, body, done)), (again) => put(rejectionMessage(again, null)));
-        return;
-      }
-      const message = rejectionMessage(rejection, [409, 422].includes(rejection.status) ? null : () => send(method, path, body, done));
-      const links = showViolations(controls, rejection.errors);
-      if (links.length > 0) message.append(element("ul", {}, links));
-      put(message);
-    });
-    lock(false);
+    try {
+      await attempt(signal, async () => {
+        await call(method, path, { body, signal, ifMatch: tag });
+        settle();
+        await reloadAfter(done);
+      }, async (rejection) => {
+        if (rejection.status === 412) {
+          lock(false);
+          await attempt(signal, () => showConflict(() => send(method, path, body, done)), (again) => put(rejectionMessage(again, null)));
+          return;
+        }
+        // The form may have changed before the user tries again.
+        const again = method === "PATCH" ? save : () => send(method, path, body, done);
+        const message = rejectionMessage(rejection, [409, 422].includes(rejection.status) ? null : again);
+        const links = showViolations(controls, rejection.errors);
+        if (links.length > 0) message.append(element("ul", {}, links));
+        put(message);
+      });
+    } finally {
+      lock(false);
+      showUnsaved();
+    }
   }
 
   const save = () => {
@@ -177,6 +193,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
   const form = element("form", { id: "work", novalidate: true, "aria-label": title, on: { submit, input: showUnsaved, click: showUnsaved, keyup: showUnsaved } },
   [...controls].map(([name, { node }]) => name !== "note" && node),
   element("p", { class: "actions" }, element("button", { type: "submit", class: "primary" }, "Save"), actions, unsaved));
+  const noteBox = element("div", { class: "next-note" }, note.node, element("button", { type: "submit", form: form.id }, "Add the note"));
   note.input.setAttribute("form", form.id);
   note.input.addEventListener("input", showUnsaved);
   note.input.addEventListener("keydown", (event) => {
@@ -185,7 +202,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
   fill();
   return {
     properties: element("section", { class: "panel properties" }, element("h2", {}, title), messages, form),
-    note: element("div", { class: "next-note" }, note.node, element("button", { type: "submit", form: form.id }, "Add the note")),
+    note: noteBox,
     hasChanges: () => changes().length > 0,
     say: (text) => put(doneMessage(text)),
     /** Puts the latest note into the box for editing. */
