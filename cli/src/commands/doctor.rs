@@ -346,7 +346,7 @@ async fn schema(pool: &PgPool) -> Found {
 
 fn rights(missing: &[String], is_owner: bool) -> Found {
     let named = missing.iter().take(NAMED_RIGHTS).map(String::as_str).collect::<Vec<_>>().join(", ");
-    ensure!(missing.is_empty(), "the role lacks {} required privileges, including {named}", missing.len());
+    ensure!(missing.is_empty(), "the role lacks required privileges ({}): {named}", missing.len());
     let found = if is_owner {
         "the role owns the tables, so the service could change the record of changes"
     } else {

@@ -73,11 +73,14 @@ impl TableRecord for AffiliateRow {
             let value = match field.column.form {
                 StoredAs::CountryCode => value.map(country_code),
                 StoredAs::Date => value.map(iso_day),
-                _ => value,
+                _ => value.map(|text| allowed_value(described.one_of, text)),
             };
             row.given.insert(field);
             let text = value.clone().unwrap_or_default();
-            if !field.set_written(&mut row.input, value) {
+            let is_unknown_country = field.column.form == StoredAs::CountryCode && text.chars().count() > 2;
+            if is_unknown_country {
+                errors.push(RowError::new(field.name, &text, UNKNOWN_COUNTRY));
+            } else if !field.set_written(&mut row.input, value) {
                 let reason = format!("The {} field must be {}.", field.name.replace('_', " "), field.expected());
                 errors.push(RowError::new(field.name, &text, reason));
             }
@@ -91,6 +94,13 @@ impl TableRecord for AffiliateRow {
         let named = headings.iter().filter_map(|name| Self::target(name)?).count();
         named == AffiliateInput::FIELDS.len() && headings.iter().all(is_exact)
     }
+}
+
+const UNKNOWN_COUNTRY: &str = "The country field must be a two-letter code or the English name of a country.";
+
+/// Returns the allowed value that differs from the text only in case, as people and spreadsheets write `Active`, or the text.
+fn allowed_value(allowed: &[&str], text: String) -> String {
+    allowed.iter().find(|value| value.eq_ignore_ascii_case(&text)).map_or(text, |value| (*value).to_owned())
 }
 
 /// Alpha-2 codes, keyed by the letters of country names.

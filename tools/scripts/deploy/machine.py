@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -101,6 +102,8 @@ class Machine:
         self.network = f"127.{pid // 250 % 250 + 1}.{pid % 250 + 1}"
 
     def __enter__(self):
+        # SIGTERM also stops the processes.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         return self
 
     def __exit__(self, *_):

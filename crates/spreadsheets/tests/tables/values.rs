@@ -104,7 +104,20 @@ fn countries_accept_names_and_codes() {
     reads(
         "client_affiliate_id,affiliate_name,Country\nA-1,Ann,Atlantis\n",
         options(),
-        &["2 ! Country country: The country field"],
+        &["2 ! Country country: The country field must be a two-letter code or the English name of a country."],
+    );
+}
+
+#[test]
+fn status_names_ignore_case() {
+    reads(
+        "client_affiliate_id,affiliate_name,Status\nA-1,Ann,Active\nA-2,Ben,ACTIVE\nA-3,Cy,gone\n",
+        options(),
+        &[
+            &format!("{} status=active", ONE[0]),
+            "3 client_affiliate_id=A-2 affiliate_name=Ben status=active",
+            "4 ! Status status: The selected status is invalid.",
+        ],
     );
 }
 
