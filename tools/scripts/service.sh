@@ -115,10 +115,8 @@ large_company() {
 }
 
 stop_services() {
-    # In reverse order, because a process can depend on earlier processes.
-    local index
-    for ((index = ${#services[@]} - 1; index >= 0; index--)); do
-        kill -TERM "${services[index]}" 2>/dev/null && wait "${services[index]}" || true
-    done
+    # All at the same time, because each service waits some seconds before it closes its port.
+    [ ${#services[@]} -eq 0 ] || kill -TERM "${services[@]}" 2>/dev/null || true
+    wait "${services[@]}" 2>/dev/null || true
     rm -rf "$folder"
 }

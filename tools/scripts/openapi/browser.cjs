@@ -65,6 +65,12 @@ exports.pressWith = (page, name, token) => page.getByRole("button", { name, exac
   button.click();
 }, token);
 
+/**
+ * Returns the color schemes in which axe checks a layout. Each layout and each scheme is checked once. If `ALL_SCHEMES` is set, as in the
+ * nightly run, each layout is checked in both schemes.
+ */
+exports.schemes = (isWide) => (process.env.ALL_SCHEMES ? ["light", "dark"] : [isWide ? "light" : "dark"]);
+
 /** Returns the axe rules that the page violates, with the elements. */
 exports.violations = async (page) => {
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);

@@ -4,7 +4,7 @@
 
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
-const { becomes, picture, violations, withPage } = require("./browser.cjs");
+const { becomes, picture, schemes, violations, withPage } = require("./browser.cjs");
 
 const { BASE: base, TOKEN: token } = process.env;
 /** The pages in the navigation. */
@@ -28,9 +28,9 @@ async function open(page, path) {
   await page.locator("html[data-ready]").waitFor();
 }
 
-/** Checks that the page has no axe violations in either color scheme. */
+/** Checks that the page has no axe violations in its layout's color schemes. */
 async function checkAccess(page, what) {
-  for (const colorScheme of ["light", "dark"]) {
+  for (const colorScheme of schemes(page.viewportSize().width === WIDE.width)) {
     await page.emulateMedia({ colorScheme });
     assert.deepEqual(await violations(page), [], `${what}, ${colorScheme}`);
   }

@@ -2,7 +2,7 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const { becomes, picture, violations } = require("../browser.cjs");
+const { becomes, picture, schemes, violations } = require("../browser.cjs");
 
 // `OTHER` is a token for company 3. `LARGE` is a token for a company with 1,200 affiliates, 300 URLs and 450 cases. `LIMITED` is a service that accepts six requests
 // per minute, and `CORELESS` is a gateway without a core.
@@ -32,7 +32,7 @@ async function loaded(page) {
   await becomes(() => page.locator("[aria-busy=true]").count(), 0, "loading parts");
 }
 
-/** Checks that a view has no axe violations in both color schemes, and fits every width. Saves screenshots if `PICTURES` is set. */
+/** Checks that a view has no axe violations and fits every width. Saves screenshots if `PICTURES` is set. */
 async function checked(page, view) {
   // Parts of the page are pale while they load.
   await loaded(page);
@@ -45,7 +45,7 @@ async function checked(page, view) {
       if (size.width === NARROWEST) continue;
       if (pictures) await page.evaluate("window.scrollTo(0, 0)");
       await picture(page, `view-${view.replaceAll(/[^a-z0-9]+/gi, "-").toLowerCase()}-${colorScheme}-${size.width}.png`);
-      assert.deepEqual(await violations(page), [], where);
+      if (schemes(size === WIDE).includes(colorScheme)) assert.deepEqual(await violations(page), [], where);
     }
   }
   await page.emulateMedia({ colorScheme: "light" });
