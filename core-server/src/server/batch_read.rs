@@ -98,7 +98,8 @@ impl ReadService for BatchReads {
         }
         let responses = responses.map(Ok);
         if !is_proven {
-            // Anyone can send this batch, so its response is delayed like a rejection. The call is no longer in flight during the delay.
+            // Anyone can send this batch, so its response is delayed like a rejection. During the delay, the call does not count as in
+            // flight.
             let pipeline = self.pipeline.clone();
             let delayed = async move {
                 pipeline.quotas().rejections.delay(None).await;
