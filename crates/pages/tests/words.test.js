@@ -2,9 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { restoresNote } from "../src/console/activity.js";
+import { byOption } from "../src/console/adding.js";
 import { alpha2, countryName } from "../src/console/countries.js";
 import { inLabels, label, rowError, words } from "../src/console/description.js";
 import { columnPicker, recordSplitter } from "../src/console/export.js";
+import { refusal } from "../src/console/session.js";
 import { ago, hasEnded, instant, isOverdue, isTimestamp } from "../src/console/timestamps.js";
 import { shortUrl } from "../src/console/urls.js";
 import { merged, sent } from "../src/console/work.js";
@@ -120,4 +123,22 @@ test("list changes of two people are merged", () => {
 
 test("errors without a field keep their text", () => {
   assert.equal(inLabels("", "The list is empty."), "The list is empty.");
+});
+
+test("repeated notes count as restored", () => {
+  const change = (position, ...notes) => ({ position, resource: "case", fields: notes.map((after) => ({ field: "note", after })) });
+  const changes = [change(4, "one"), change(3, null), change(2, "two"), change(1, "one"), change(0)];
+  assert.deepEqual(changes.map((one) => restoresNote(one, changes)), [true, false, false, false, false]);
+});
+
+test("only unknown columns can be ignored", () => {
+  const unknown = 'The column "Size" is not a field: map it to a field or to nothing; the fields are url.';
+  const missing = "No column contains the required field url; the columns are: Size.";
+  assert.deepEqual(byOption({ columns: [unknown], dates: ["x"] }), { columns: [unknown], dates: ["x"] });
+  assert.deepEqual(byOption({ columns: [missing] }), { file: [missing] });
+});
+
+test("refused sign-ins say what to do", () => {
+  assert.equal(refusal({ message: "The bearer token has expired." }), "Your sign-in has expired. Sign in again.");
+  assert.match(refusal({ message: "The bearer token is invalid." }), /^The service did not accept your sign-in\. Sign in again\./);
 });

@@ -57,7 +57,7 @@ async function signingIn(page) {
   // The guest account belongs to no company, so the service rejects its token. The next sign-in can use a different account.
   await withAccount(page);
   await typeAccount(page, "guest");
-  await message(page, "The service did not accept the token.");
+  await message(page, "The service did not accept your sign-in.");
   await withAccount(page);
   await typeAccount(page, "bea");
   await heading(page, /^Cases 1–/, 2);
@@ -160,7 +160,8 @@ async function staying(page, id) {
   await checked(page, "the end of a sign-in");
   await inWindow(page, () => button(page, "Sign in again").click());
   await button(page, "Save").click();
-  await becomes(async () => (await api("GET", `cases/${id}`, undefined, await tokenOf(page))).data.note, "A whole sentence.");
+  await message(page, "Saved.");
+  assert.equal((await api("GET", `cases/${id}`, undefined, await tokenOf(page))).data.note, "A whole sentence.");
 
   // The service rejects the token while the officer types.
   await page.goto(`${base}/console#/affiliates/new`);
@@ -169,7 +170,7 @@ async function staying(page, id) {
   await page.getByLabel("Your affiliate ID").fill("DAY-1");
   const revoked = `${(await tokenOf(page)).slice(0, -8)}AAAAAAAA`;
   await pressWith(page, "Save", revoked);
-  await message(page, "The service did not accept the token.");
+  await message(page, "The service did not accept your sign-in.");
   await inWindow(page, () => withAccount(page));
   await message(page, "The affiliate was created.");
   await section(page, "Overview");

@@ -14,17 +14,24 @@ const MOST = 10;
 const noteOf = ({ resource, fields }) => (resource === "affiliate" ? null : fields.find(({ field }) => field === "note")?.after ?? null);
 const quote = (text) => element("blockquote", {}, text.length > VERY_LONG ? longText("Note", text) : value(text));
 
-/** Describes a change: returns a sentence, and a list of details if several fields changed. */
-function describe(change, names) {
+/** Returns whether a change restores the note of an earlier change, as undoing does. */
+export function restoresNote(change, changes) {
   const note = noteOf(change);
+  return note !== null && changes.some((other) => other.position < change.position && noteOf(other) === note);
+}
+
+/** Describes a change: returns a sentence, and a list of details if several fields changed. */
+function describe(change, names, isRestored) {
+  const note = noteOf(change);
+  const written = isRestored ? "restored an earlier note" : "wrote a note";
   const fields = visibleFields(change).filter(({ field }) => note === null || field !== "note");
   const phrases = [...fields.map((field) => names.phrase(change, field)), ...names.parts(change).map((part) => partWords(part, names))];
   const list = element("ul", { class: "changes" }, phrases.map((phrase) => element("li", {}, phrase)));
   if (change.operation !== "updated") {
     return [operationName(change), phrases.length > 0 && element("details", {}, element("summary", {}, counted(phrases.length, "field", "fields")), list)];
   }
-  if (phrases.length === 0) return [note === null ? `changed ${change.resource === "case" ? "its incidents" : "its related records"}` : "wrote a note", null];
-  return phrases.length === 1 && note === null ? [phrases[0], null] : [note === null ? `made ${phrases.length} changes` : "wrote a note", list];
+  if (phrases.length === 0) return [note === null ? `changed ${change.resource === "case" ? "its incidents" : "its related records"}` : written, null];
+  return phrases.length === 1 && note === null ? [phrases[0], null] : [note === null ? `made ${phrases.length} changes` : written, list];
 }
 
 /**
@@ -37,6 +44,8 @@ export function activity(resource, id, signal, page = null) {
   const messages = element("div", {});
   const list = element("ol", { class: "activity", "aria-label": "Changes", "aria-busy": "true" });
   const latest = page?.record.note ? element("li", {}, element("p", {}, "Latest note"), quote(page.record.note)) : null;
+  /** The shown changes, and their nodes in the list. */
+  const entries = [];
   let before = null;
 
   async function read(position, limit = MOST) {
@@ -57,11 +66,12 @@ export function activity(resource, id, signal, page = null) {
   const put = (message) => show(messages, message);
   const entry = (change) => {
     const note = noteOf(change);
-    const [sentence, details] = describe(change, names);
+    const isRestored = restoresNote(change, entries.map((other) => other.change));
+    const [sentence, details] = describe(change, names, isRestored);
     const undo = page && undoButton({ resource, id, change, names, later, put, signal, ...page });
     if (note !== null && note === page?.record.note) latest?.remove();
     return element("li", {}, element("p", {}, element("strong", {}, author(change)), " ", sentence, " · ", agoNode(change.time), undo && [" ", undo]),
-      note !== null && quote(note), details);
+      note !== null && !isRestored && quote(note), details);
   };
 
   let isReading = false;
@@ -72,11 +82,19 @@ export function activity(resource, id, signal, page = null) {
       const { changes, next } = await read(before);
       await names.learn(changes);
       const hadFocus = document.activeElement === button;
-      const entries = changes.map(entry);
-      list.append(...entries);
+      const shown = entries.length;
+      entries.push(...changes.map((change) => ({ change, node: null })));
+      for (const each of entries) {
+        // Older changes can show that an entry only restores its note.
+        if (each.node !== null && !restoresNote(each.change, changes)) continue;
+        const node = entry(each.change);
+        if (each.node === null) list.append(node);
+        else each.node.replaceWith(node);
+        each.node = node;
+      }
       before = next;
       button.hidden = next === null;
-      if (hadFocus) (entries[0]?.querySelector("a, button, summary") ?? button).focus();
+      if (hadFocus) (entries[shown]?.node.querySelector("a, button, summary") ?? button).focus();
       if (list.childElementCount === 0) messages.replaceChildren(element("p", { class: "hint" }, next === null ? "No recorded changes." : "No recent changes to this record."));
     }, (rejection) => {
       if (rejection.status !== 403) {

@@ -1,6 +1,6 @@
 // Adds affiliates or URLs from pasted text or a file. The service parses the bytes, and the page shows the result for each row.
 
-import { rowError } from "./description.js";
+import { inLabels, rowError } from "./description.js";
 import { append, count, counted, element, put, show, value } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
 import { attempt, rejectionMessage } from "./rejections.js";
@@ -30,6 +30,13 @@ function plainUrls(text) {
   return lines.length > 0 && /^https?:\/\//i.test(lines[0].url) ? lines : null;
 }
 
+/** Moves errors about columns that the user cannot correct under *Columns to ignore* to the file itself. */
+export function byOption({ columns = [], ...others }) {
+  const isIgnorable = (message) => inLabels("columns", message).includes("Columns to ignore");
+  const [ignorable, file] = [columns.filter(isIgnorable), columns.filter((message) => !isIgnorable(message))];
+  return { ...others, ...(ignorable.length > 0 && { columns: ignorable }), ...(file.length > 0 && { file }) };
+}
+
 /** Returns the view that adds `affiliates` or `urls`. */
 export function addingView(section) {
   const { title, name, one, many, id, hint } = KINDS[section];
@@ -42,9 +49,9 @@ export function addingView(section) {
     const lines = field("lines", name, input, { hint });
     const controls = new Map([
       ["dates", field("dates", "In dates such as 1/5/2026", dates)],
-      ["encoding", field("encoding", "CSV encoding", encoding)],
+      ["encoding", field("encoding", "CSV encoding", encoding, { hint: "Only for a CSV file." })],
       ["columns", field("columns", "Columns to ignore", ignored, { hint: "One per line, named as in the first line." })],
-      ["sheet", field("sheet", "Workbook sheet", sheet, { hint: "If empty, the service reads the first visible sheet." })],
+      ["sheet", field("sheet", "Workbook sheet", sheet, { hint: "Only for an Excel file. If empty, the service reads the first visible sheet." })],
     ]);
     const options = element("details", {}, element("summary", {}, "Options"),
       element("div", { class: "grid" }, Array.from(controls.values(), ({ node }) => node)));
@@ -55,6 +62,7 @@ export function addingView(section) {
     const isWorkbook = () => file.files.length > 0 && file.files[0].name.toLowerCase().endsWith(".xlsx");
     const choose = () => {
       input.disabled = file.files.length > 0;
+      lines.node.querySelector(".hint").textContent = input.disabled ? "You have chosen a file. To paste instead, remove the file." : hint;
       remove.hidden = file.files.length === 0;
       // The service rejects options that have no effect.
       encoding.disabled = file.files.length === 0 || isWorkbook();
@@ -102,8 +110,9 @@ export function addingView(section) {
       const violations = urls === null ? rejection.violations
         : Object.entries(rejection.errors).flatMap(([path, texts]) => texts.map((message) => ({ path, row: urls[/^urls\.(\d+)/.exec(path)?.[1]]?.row, message })));
       // If no row has violations, the service rejected the file itself, and a different option can help.
-      const links = violations.length > 0 ? [] : showViolations(controls, rejection.errors);
-      options.open ||= Object.keys(rejection.errors).some((name) => controls.has(name));
+      const errors = byOption(rejection.errors);
+      const links = violations.length > 0 ? [] : showViolations(controls, errors);
+      options.open ||= Object.keys(errors).some((name) => controls.has(name));
       append(message, links.length > 0 && element("ul", {}, links),
         violations.length > 0 && resultTable("Rows to correct", ["Row", "Column", "Reason"], violations.map((violation) => {
           const { where, why } = rowError(violation);

@@ -4,7 +4,7 @@ import { capital } from "./badges.js";
 import { alpha2, countries } from "./countries.js";
 import { affiliateFields } from "./description.js";
 import { doneMessage, element, put, removeDone, show, tell, value } from "./elements.js";
-import { field, select, showViolations } from "./fields.js";
+import { areFinished, field, select, showViolations } from "./fields.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { backLink } from "./visited.js";
@@ -67,7 +67,7 @@ export function affiliateForm({ fields, title, record, signal, save, reread = nu
     // Controls can alter text, for example by removing line breaks. Only typed text counts as a change.
     saved = typed();
   };
-  const changes = () => [...controls].filter(([name, { input }]) => input.value !== saved.get(name));
+  const changes = () => [...controls].filter(([name, { input }]) => input.validity.badInput || input.value !== saved.get(name));
 
   /** Shows the other person's changes, and keeps the user's input. */
   async function showConflict() {
@@ -86,6 +86,7 @@ export function affiliateForm({ fields, title, record, signal, save, reread = nu
 
   const submit = async () => {
     removeDone();
+    if (!areFinished([...controls.values()])) return;
     const body = {};
     // An empty string clears an optional field. The service rejects empty required fields.
     for (const [name, { input }] of changes()) body[name] = input.value === "" && !controls.get(name).isRequired ? null : input.value;
@@ -111,7 +112,7 @@ export function affiliateForm({ fields, title, record, signal, save, reread = nu
     isSaving = false;
     button.textContent = "Save";
   };
-  const form = element("form", { novalidate: true, "aria-label": title, on: { submit: (event) => {
+  const form = element("form", { novalidate: true, "aria-label": title, on: { input: removeDone, submit: (event) => {
     event.preventDefault();
     if (!isSaving) submit();
   } } }, fieldsets(controls), element("p", { class: "actions" }, button,

@@ -73,7 +73,7 @@ export function affiliateView(id) {
       };
       const heading = element("h1", { tabindex: "-1" }, value(record.distributor_name));
       present(`${record.distributor_name} · ${record.distributor_status ?? "Affiliate"}`, heading,
-        element("p", { class: "crumbs" }, backLink("affiliates"), element("span", { class: "kind" }, element("span", {}, `Affiliate ${id}`), " ", copyButton(id, "ID")), opening.button, edit),
+        element("p", { class: "crumbs" }, backLink("affiliates"), element("span", { class: "kind" }, element("span", {}, `Affiliate ${id}`), " ", copyButton(id, "ID")), element("span", { class: "actions" }, opening.button, edit)),
         element("div", { class: "title" }, heading),
         element("div", { class: "head" }, badge(record.distributor_status),
           element("a", { href: `#/cases?distributor_id=${record.id}` }, "Cases of this affiliate"),

@@ -1,5 +1,6 @@
 // Changes records in bulk. Skips and reports records that someone else has changed since the list showed them.
 
+import { count } from "./elements.js";
 import { inLabels } from "./description.js";
 import { sentence } from "./rejections.js";
 import { call, patiently, Rejection } from "./requests.js";
@@ -13,7 +14,10 @@ const CHANGED = "Someone else has changed this record since you loaded it.";
  * @param {any} item
  * @param {any} options
  */
-async function change({ id, seen, tag: known, body }, { section, method, isSame, signal, onWait }) {
+async function change({ id, seen, tag: known, body }, { section, method, isSame, signal, button }) {
+  const onWait = (rejection) => {
+    button.textContent = sentence(rejection);
+  };
   const address = `api/${section}/${id}`;
   let before = null;
   try {
@@ -37,16 +41,16 @@ async function change({ id, seen, tag: known, body }, { section, method, isSame,
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
     const reasons = Object.entries(error.errors).flatMap(([path, texts]) => texts.map((text) => inLabels(path, text))).join(" ");
-    return { id, before, why: reasons || error.message || sentence(error), isSignedOut: error.status === 401 };
+    return { id, before, why: reasons || (error.status !== 401 && error.message) || sentence(error), isSignedOut: error.status === 401 };
   }
 }
 
 /**
  * Changes records individually. An item contains an `id`, the `body` to send, and either `seen`, the record as the list showed it, or
- * the `tag` that it must still have. `isSame` compares a record with `seen`. Returns the results as `done` and `failed`. A result contains
- * the record `before` the change, the new `tag`, and `why` the change failed.
+ * the `tag` that it must still have. `isSame` compares a record with `seen`. `button` shows the progress. Returns the results as `done` and
+ * `failed`. A result contains the record `before` the change, the new `tag`, and `why` the change failed.
  */
-export async function changeEach(items, { onProgress, ...options }) {
+export async function changeEach(items, options) {
   const waiting = [...items];
   const results = [];
   let isSignedOut = false;
@@ -55,7 +59,7 @@ export async function changeEach(items, { onProgress, ...options }) {
       const result = isSignedOut ? { id: next.id, before: null, why: "You are not signed in." } : await change(next, options);
       isSignedOut ||= result.isSignedOut ?? false;
       results.push(result);
-      onProgress(results.length, items.length);
+      options.button.textContent = `Saving ${count(results.length)} of ${count(items.length)}…`;
     }
   };
   await Promise.all(Array.from({ length: TOGETHER }, work));

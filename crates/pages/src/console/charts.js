@@ -42,6 +42,7 @@ export async function chartsView({ signal }) {
   let page = 1;
   let total = 0;
   const read = async () => {
+    content.replaceChildren();
     for (; page <= PAGES; page += 1) {
       progress.textContent = cases.size > 0 ? `Loading: ${count(cases.size)} of ${count(total)} cases…` : "Loading…";
       const query = { per_page: PAGE_SIZE, page, sort_by: "id", sort_dir: "desc" };
@@ -67,10 +68,7 @@ export async function chartsView({ signal }) {
       bars("Cases by age", "Cases", numbers(all.map((record) => age(record.created_date, now)), AGES.map(([name]) => name))));
     announce(progress.textContent);
   };
-  const start = () => attempt(signal, async () => {
-    content.replaceChildren();
-    await read();
-  }, (rejection) => {
+  const start = () => attempt(signal, read, (rejection) => {
     progress.textContent = "";
     content.replaceChildren(rejectionMessage(rejection, start));
   });

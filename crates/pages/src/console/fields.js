@@ -3,6 +3,9 @@
 import { inLabels } from "./description.js";
 import { element } from "./elements.js";
 
+/** The browser treats an unfinished or impossible date as empty, and sets `validity.badInput`. */
+export const UNFINISHED = "This date is incomplete or does not exist. Correct it, or clear it.";
+
 /**
  * Returns a form field. `extra` and violations appear below `input`.
  * @param {string} name
@@ -36,6 +39,16 @@ export function select(choices, selected = "") {
     const [value, text] = Array.isArray(choice) ? choice : [choice, choice];
     return element("option", { value, selected: String(value) === String(selected) }, text);
   }));
+}
+
+/** Says at their fields which dates are unfinished, and focuses the first one. Returns whether there are none. */
+export function areFinished(fields) {
+  const unfinished = fields.filter(({ input, violate }) => {
+    violate(input.validity.badInput ? [UNFINISHED] : []);
+    return input.validity.badInput;
+  });
+  unfinished[0]?.input.focus();
+  return unfinished.length === 0;
 }
 
 /**

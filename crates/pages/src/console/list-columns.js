@@ -23,7 +23,7 @@ export const LISTS = {
     title: "Cases", one: "case", many: "cases", schema: "ComplianceCase", key: "case_id",
     sorts: {
       case_id: "id", created_date: "created_dt", case_status: "case_status", sub_status: "sub_status", risk_level: "risk_level",
-      case_worker: "case_worker", follow_up_date: "follow_up_date", incidents: "infraction_type",
+      case_worker: "case_worker", follow_up_date: "follow_up_date",
     },
     initial: ["case_id", "case_status", "risk_level", "affiliate_name", "incidents", "case_worker", "follow_up_date", "created_date"],
   },

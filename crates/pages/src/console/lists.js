@@ -1,7 +1,6 @@
 // Shows the affiliate, URL and case lists, with all API filters, sorting, paging, columns, export and bulk changes.
 
 import { pickAffiliate, typedAffiliate } from "./affiliate-lookup.js";
-import { statusBar } from "./affiliate-status.js";
 import { chips } from "./chips.js";
 import { chosenColumns, columnChooser } from "./columns.js";
 import { myCases } from "./command-palette.js";
@@ -9,7 +8,7 @@ import { countries } from "./countries.js";
 import { label, parameters, recordFields } from "./description.js";
 import { announce, append, count, element, present, table } from "./elements.js";
 import { exporter } from "./export.js";
-import { showViolations } from "./fields.js";
+import { areFinished, showViolations } from "./fields.js";
 import { cell, LISTS } from "./list-columns.js";
 import { choiceLabel, control, OTHER, PAGE_SIZE } from "./list-controls.js";
 import { pager } from "./pager.js";
@@ -164,6 +163,8 @@ export function listView(section) {
     };
 
     const apply = () => attempt(signal, async () => {
+      if (others.querySelector(":invalid")) openMore(true);
+      if (!areFinished([...controls.values()])) return;
       const { id, violation } = await typedAffiliate(affiliate?.get() ?? "", signal);
       affiliate?.violate(violation ? [violation] : []);
       if (violation) {
@@ -202,7 +203,7 @@ export function listView(section) {
       columns,
     }), signal);
     const reload = () => update(wanted);
-    const several = section === "affiliates" ? statusBar({ signal, filters, reload }) : severalBar({ section, key, one, many, signal, reload });
+    const several = severalBar({ section, key, one, many, signal, filters, reload });
     const chooser = columnChooser(section, names.map((name) => [name, label(name)]), initial, (chosen) => {
       columns = chosen;
       if (shown !== null) render();

@@ -4,7 +4,7 @@ import { element } from "./elements.js";
 
 /** Returns a menu, and a function that closes it. Escape and leaving the menu also close it. */
 export function menu(title, ...content) {
-  const summary = element("summary", {}, title);
+  const summary = element("summary", { class: "button" }, title);
   const node = element("details", { class: "menu" }, summary, element("div", { class: "menu-body", role: "group", "aria-label": title }, content));
   const close = () => {
     node.open = false;

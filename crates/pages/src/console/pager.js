@@ -11,6 +11,7 @@ export function pager(current, last, href) {
     event.preventDefault();
     const page = Math.trunc(Number(number.value));
     if (page >= 1) location.hash = href(Math.min(page, last));
+    else number.reportValidity();
   } } }, "Page ", number, ` of ${count(last)}`);
   return element("nav", { class: "pager", "aria-label": "Pages" }, element("ul", {},
     link("First", 1, current > 1),

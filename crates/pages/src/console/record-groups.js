@@ -9,20 +9,15 @@ const COPIED = new Set(["id", "case_id", "affiliate_id", "distributor_id", "clie
 
 const isEmpty = (content) => content === null || content === undefined || content === "" || (Array.isArray(content) && content.length === 0);
 
-/** Returns the names in `left` that belong to a group, which is a list of names or a predicate. */
-function chosenNames(names, left) {
-  return Array.isArray(names) ? names.filter((name) => left.has(name)) : [...left.keys()].filter(names);
-}
-
 /**
- * Returns a node with the groups, which are pairs of title and names. `fields` have `name`, `label` and `hint`. `content` returns a field's
- * value, and `shown` its node.
+ * Returns a node with the groups, which are pairs of a title and a list of names or a predicate. `fields` have `name`, `label` and `hint`.
+ * `content` returns a field's value, and `shown` its node.
  */
 export function recordGroups(groups, fields, content, shown) {
   const left = new Map(fields.map((field) => [field.name, field]));
   const empty = [];
   const panels = groups.map(([title, names]) => {
-    const chosen = chosenNames(names, left);
+    const chosen = Array.isArray(names) ? names.filter((name) => left.has(name)) : [...left.keys()].filter(names);
     const nodes = chosen.map((name) => {
       const { label, hint } = left.get(name);
       const copy = COPIED.has(name) && copyButton(content(name), label);

@@ -23,7 +23,7 @@ const KINDS = {
   cases: {
     schema: "ComplianceCase", resource: "case", kind: "Case", key: "case_id", badges: ["case_status", "risk_level"],
     name: ({ affiliate_name: name, incidents }) => [name ?? "No affiliate", ...new Set(incidents.map(({ infraction_type: type }) => type).filter(Boolean))].join(" · "),
-    found: { name: "incidents", title: "Incidents", none: "The case has no incidents.", columns: ["content", "infraction_type", "infraction_name", "incident_type", "incident_id"] },
+    found: { name: "incidents", title: "Incidents", none: "The case has no incidents.", columns: ["content", "infraction_type", "infraction_name", "incident_type"] },
   },
 };
 
@@ -49,6 +49,7 @@ function shown(name, record) {
 /** Returns a cell in the infraction or incident table. */
 function foundCell(item, name) {
   if (name === "created_date") return timestamp(item[name], { isShort: true });
+  if (name === "incident_type") return label(item[name]);
   if (name !== "content") return value(item[name]);
   if (item.url_id === null) return value(item.reference);
   return [element("a", { href: `#/urls/${item.url_id}` }, `URL ${item.url_id}`), " ", value(item.url), " ", copyButton(item.url, `the URL ${item.url_id}`)];
@@ -60,7 +61,7 @@ export function recordView(section, id) {
   return async ({ signal }) => {
     let form = null;
     const mayLeave = () => !form.hasChanges() || confirm("Leave without saving your changes?");
-    const render = async (message) => {
+    const render = async (message, isNote = false) => {
       const [fields, { body, tag }] = await Promise.all([recordFields(schema), call("GET", `api/${section}/${id}`, { signal })]);
       const record = body.data;
       const statuses = element("div", { class: "head" });
@@ -100,7 +101,7 @@ export function recordView(section, id) {
       if (!message) return;
       // Keep the scroll position after a save.
       window.scrollTo(0, top);
-      form.say(message);
+      form.say(message, isNote);
     };
     await render(null);
     return { hasChanges: () => form.hasChanges() };

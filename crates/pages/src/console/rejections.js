@@ -2,7 +2,7 @@
 
 import { counted, element } from "./elements.js";
 import { Rejection } from "./requests.js";
-import { SignInError } from "./session.js";
+import { refusal, SignInError } from "./session.js";
 
 function wait(rejection) {
   return rejection.retryAfter === null ? "Try again later." : `Try again in ${counted(rejection.retryAfter, "second", "seconds")}.`;
@@ -17,7 +17,7 @@ export function sentence(rejection) {
       if (rejection.cause === "broken") return `The connection was lost before the response was complete.${unsure}`;
       return `The service cannot be reached. Check the network.${unsure}`;
     case 401:
-      return `The service did not accept the token. ${rejection.message ?? ""}`.trim();
+      return refusal(rejection);
     case 403:
       return rejection.isWrite ? "Nothing was saved: you don't have permission to do this. Ask your operator." : "You don't have permission to see this. Ask your operator.";
     case 404:
@@ -82,14 +82,14 @@ export function failure(error) {
   throw error;
 }
 
-/** Runs an action of a view, and passes a rejection to `onRejection`. */
+/** Runs an action of a view, and returns its result. Passes a rejection to `onRejection`, and returns that result. */
 export async function attempt(signal, action, onRejection) {
   try {
-    await action();
+    return await action();
   } catch (error) {
     // The user has left the view.
-    if (signal.aborted) return;
+    if (signal.aborted) return null;
     if (!(error instanceof Rejection)) throw error;
-    await onRejection(error);
+    return onRejection(error);
   }
 }

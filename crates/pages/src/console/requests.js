@@ -105,7 +105,7 @@ async function open(method, path, options) {
     }
     const rejection = await rejectionOf(response, requestId, method !== "GET");
     if (!isOfSession || response.status !== 401) throw rejection;
-    await session.refused(bearer, `The service did not accept the token. ${rejection.message ?? ""}`.trim(), mayRenew).catch(() => {
+    await session.refused(bearer, session.refusal(rejection), mayRenew).catch(() => {
       throw rejection;
     });
   }

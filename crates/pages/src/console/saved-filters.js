@@ -14,10 +14,6 @@ function read(section) {
   return Array.isArray(kept) ? kept.filter((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === "string")) : [];
 }
 
-function write(section, pairs) {
-  return store(KEY(section), pairs.length === 0 ? null : pairs);
-}
-
 /** Returns the current list's filters, without the page number. */
 function current() {
   const query = new URLSearchParams(location.hash.split("?")[1] ?? "");
@@ -38,7 +34,8 @@ export function savedFilters(section) {
     list.replaceChildren(...pairs.map(([name, query]) => element("li", {},
       element("a", { href: `#/${section}${query === "" ? "" : `?${query}`}`, on: { click: close } }, element("bdi", {}, name)),
       element("button", { type: "button", "aria-label": `Delete ${name}`, on: { click: () => {
-        write(section, read(section).filter(([other]) => other !== name));
+        const rest = read(section).filter(([other]) => other !== name);
+        store(KEY(section), rest.length > 0 ? rest : null);
         render();
         announce(`${name}: deleted`);
         input.focus();
@@ -54,7 +51,7 @@ export function savedFilters(section) {
     }
     const others = read(section).filter(([other]) => other !== name);
     const pairs = [...others, [name, current()]].sort(([one], [other]) => one.localeCompare(other, "en"));
-    announce(write(section, pairs) ? `${name}: saved` : "This browser cannot save filters.");
+    announce(store(KEY(section), pairs) ? `${name}: saved` : "This browser cannot save filters.");
     input.value = "";
     render();
   };

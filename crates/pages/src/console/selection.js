@@ -34,7 +34,8 @@ export function selection({ one, many, key, name, controls, matching = null }) {
     choose([...chosen.values()], false);
     pageBox.focus();
   } } }, "Select none");
-  const bar = element("div", { class: "selection", hidden: true }, status, controls, matching && all, none);
+  const problem = element("p", { class: "field-error", role: "alert" });
+  const bar = element("div", { class: "selection", hidden: true, on: { input: () => problem.replaceChildren() } }, status, controls, matching && all, none, problem);
   const messages = element("div", {});
   const pageBox = element("input", { type: "checkbox", "aria-label": "Select all on this page", on: { change: () => choose(page, pageBox.checked) } });
 
@@ -44,6 +45,7 @@ export function selection({ one, many, key, name, controls, matching = null }) {
     pageBox.checked = page.length > 0 && onPage === page.length;
     pageBox.indeterminate = onPage > 0 && onPage < page.length;
     bar.hidden = chosen.size === 0;
+    problem.replaceChildren();
     status.textContent = `${counted(chosen.size, one, many)} selected`;
     all.textContent = `Select all ${count(total)} that match`;
     all.hidden = onPage < page.length || chosen.size >= total;
@@ -52,16 +54,22 @@ export function selection({ one, many, key, name, controls, matching = null }) {
   return {
     node: element("div", {}, messages, bar),
     chosen,
-    pageBox,
+    pageBox: element("label", { class: "check" }, pageBox),
     /** Clears the selection and its messages. */
     clear,
     /** Shows a message above the bar. */
     put: (message) => put(messages, message),
+    /** Says in the bar why nothing is changed, and focuses the control to correct. Returns false. */
+    refuse: (control, text) => {
+      problem.textContent = text;
+      control.focus();
+      return false;
+    },
     /** Returns the check box of a record. */
     box: (record) => {
       const box = element("input", { type: "checkbox", "aria-label": `Select ${name(record)}`, on: { change: () => choose([record], box.checked) } });
       boxes.set(record[key], box);
-      return box;
+      return element("label", { class: "check" }, box);
     },
     /** Sets the records on the page and the number of matches. Without `matching`, deselects records that are no longer on the page. */
     shown: (records, matches = 0) => {

@@ -67,6 +67,12 @@ export function begin(text, account = null) {
   if (before !== null) tabs.postMessage({ before, text, account });
 }
 
+/** Says why the service rejected a sign-in, and what to do. */
+export function refusal({ message }) {
+  return message?.includes("expired") ? "Your sign-in has expired. Sign in again."
+    : "The service did not accept your sign-in. Sign in again. If that does not help, ask your operator.";
+}
+
 /** Returns what the provider returned with the current token, or null. The documentation in the same tab may have replaced the token. */
 export function account() {
   const kept = JSON.parse(sessionStorage.getItem(ACCOUNT));

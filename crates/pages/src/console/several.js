@@ -1,57 +1,69 @@
-// Sets a field on the cases or URLs selected in a list. The user can undo the change.
+// Sets a field on the records selected in a list. The user can undo the change.
 
+import { READ_AS } from "./affiliate-form.js";
+import { capital } from "./badges.js";
 import { changeEach } from "./careful.js";
-import { append, count, counted, element, value } from "./elements.js";
-import { label } from "./description.js";
-import { select } from "./fields.js";
+import { append, counted, element, value } from "./elements.js";
+import { label, words } from "./description.js";
+import { select, UNFINISHED } from "./fields.js";
 import { attempt, sentence } from "./rejections.js";
+import { readList } from "./requests.js";
 import { resultTable } from "./results.js";
 import { selection } from "./selection.js";
 import { claims } from "./session.js";
 import { vocabularies } from "./vocabularies.js";
-import { choices, inputOf, SECTIONS, sent } from "./work.js";
+import { choices, inputOf, REQUIRED, SECTIONS, sent } from "./work.js";
 
 /** Fields that cannot be set for several records, because they describe one record. */
 const ALONE = new Set(["note", "tags", "infractions"]);
 /** Dates that the service sets together with other case fields. Undo also restores them. */
 const DATES = ["first_action_date", "reviewed_date", "flagged_date", "resolved_date", "closed_date"];
+const STATUSES = ["active", "inactive", "probation", "suspended", "terminated", "forgotten"].map((name) => [name, capital(name)]);
 
-/** Returns the selection of a list of `cases` or `urls`, with a bar that sets a field. `reload` reloads the list. */
-export function severalBar({ section, key, one, many, signal, reload }) {
+/** Returns the selection of a list, with a bar that sets a field. `filters` returns the current filters, and `reload` reloads the list. */
+export function severalBar({ section, key, one, many, signal, filters, reload }) {
   let known = null;
   let input = null;
-  const names = SECTIONS[section].fields.filter((name) => !ALONE.has(name));
+  const isAffiliates = section === "affiliates";
+  const names = isAffiliates ? ["status"] : SECTIONS[section].fields.filter((name) => !ALONE.has(name));
   const field = select([["", "Field…"], ...names.map((name) => [name, label(name)])]);
   field.setAttribute("aria-label", "Field to set");
   const control = element("span", {});
-  const apply = element("button", { type: "button", class: "primary", on: { click: () => save() } }, "Set");
-  const chosen = selection({ one, many, key, name: (record) => `${one} ${record[key]}`, controls: [field, control, apply] });
+  const apply = element("button", { type: "button", class: "primary", on: { click: () => isComplete() && save(input.value) } }, "Set");
+  const remove = element("button", { type: "button", hidden: true, on: { click: () => save("") } });
+  const matching = async () => await attempt(signal, () => readList(`api/${section}`, filters(), signal), refused) ?? [];
+  const chosen = selection({
+    one, many, key, name: (record) => record.distributor_name ?? `${one} ${record[key]}`, controls: [field, control, apply, remove],
+    matching: isAffiliates ? matching : null,
+  });
   const put = (...content) => chosen.put(element("div", { class: "message", role: "status" }, ...content));
   const refused = (rejection) => put(element("p", {}, sentence(rejection)));
 
-  field.addEventListener("change", () => attempt(signal, async () => {
-    known ??= await vocabularies(signal);
-    input = field.value === "" ? null : inputOf(field.value, choices(section, field.value, known));
+  const showControl = () => attempt(signal, async () => {
+    const name = field.value;
+    if (!isAffiliates) known ??= await vocabularies(signal);
+    const offered = isAffiliates ? STATUSES : choices(section, name, known);
+    input = name === "" ? null : offered ? select([["", "Choose…"], ...offered]) : inputOf(name, null);
     control.replaceChildren();
+    remove.hidden = input === null || REQUIRED.includes(name);
     if (input === null) return;
-    input.setAttribute("aria-label", label(field.value));
+    remove.textContent = `Remove ${label(name).toLowerCase()}`;
+    input.setAttribute("aria-label", label(name));
     const me = claims().subject;
-    append(control, input, field.value === "case_worker" && me && element("button", { type: "button", on: { click: () => {
+    append(control, input, name === "case_worker" && me && element("button", { type: "button", on: { click: () => {
       input.value = me;
-    } } }, "Me"), field.value === "follow_up_date" && element("span", { class: "hint" }, "UTC"));
-  }, refused));
+    } } }, "Me"), name === "follow_up_date" && element("span", { class: "hint" }, "UTC"));
+  }, refused);
+  field.addEventListener("change", showControl);
+  if (isAffiliates) {
+    field.value = "status";
+    field.hidden = true;
+    showControl();
+  }
 
   /** Compares only the fields that officers change. Programs constantly change others, such as `last_seen`. */
-  const isSame = (seen, now) => SECTIONS[section].fields.every((name) => JSON.stringify(seen[name]) === JSON.stringify(now[name]));
-  const change = (items) => changeEach(items, {
-    section, method: "PATCH", isSame, signal,
-    onProgress: (done, all) => {
-      apply.textContent = `Saving ${count(done)} of ${count(all)}…`;
-    },
-    onWait: (rejection) => {
-      apply.textContent = sentence(rejection);
-    },
-  });
+  const isSame = (seen, now) => (isAffiliates ? Object.keys(seen) : SECTIONS[section].fields)
+    .every((name) => JSON.stringify(seen[name]) === JSON.stringify(now[name]));
   const failures = (failed) => failed.length > 0 && resultTable("Not changed", ["ID", "Reason"], failed.map(({ id, why }) => (
     { isDone: false, cells: [element("a", { href: `#/${section}/${id}` }, id), value(why)] })));
 
@@ -61,24 +73,35 @@ export function severalBar({ section, key, one, many, signal, reload }) {
     if (isSaving) return;
     isSaving = true;
     await attempt(signal, async () => {
-      const results = await change(items);
-      for (const { id } of results.done) chosen.chosen.delete(id);
+      const { done, failed } = await changeEach(items, { section, method: isAffiliates ? "PUT" : "PATCH", isSame, signal, button: apply });
+      for (const { id } of done) chosen.chosen.delete(id);
+      // The next attempt compares with the current records.
+      for (const { id, before } of failed) if (before) chosen.chosen.set(id, before);
       await reload();
-      put(...report(results), failures(results.failed));
+      put(...report(done, failed), failures(failed));
     }, refused);
     isSaving = false;
     apply.textContent = "Set";
   }
 
-  async function save() {
-    if (input === null) {
-      field.focus();
-      return;
-    }
+  /** Says what is missing. Returns whether nothing is missing. */
+  function isComplete() {
+    if (input === null) return chosen.refuse(field, "Choose a field.");
+    if (input.validity.badInput) return chosen.refuse(input, UNFINISHED);
+    return input.value.trim() !== "" || chosen.refuse(input, "Enter or choose a value.");
+  }
+
+  /** Returns a request body. Affiliates need their ID in the body. */
+  const bodyOf = (id, fields) => (isAffiliates ? { id, ...fields } : fields);
+
+  /** Sets the field to a value, or removes its values if the text is empty. */
+  async function save(text) {
     const name = field.value;
-    const body = { [name]: sent(name, input.value) };
-    await run([...chosen.chosen].map(([id, seen]) => ({ id, seen, body })), ({ done, failed }) => [
-      element("p", {}, `${label(name)} set for ${counted(done.length, one, many)}`, failed.length > 0 && `; ${failed.length} could not be changed`, ". ",
+    const change = text === "" ? " removed from " : [" set to ", value(isAffiliates ? capital(text) : words(name, text)), " for "];
+    if (isAffiliates && !confirm(`${text === "" ? "Remove the status" : `Set the status to ${capital(text)}`} for ${counted(chosen.chosen.size, one, many)}?`)) return;
+    const items = [...chosen.chosen].map(([id, seen]) => ({ id, seen, body: bodyOf(id, { [name]: sent(name, text) }) }));
+    await run(items, (done, failed) => [
+      element("p", {}, label(name), change, counted(done.length, one, many), failed.length > 0 && `; ${failed.length} could not be changed`, ". ",
         done.length > 0 && element("button", { type: "button", on: { click: () => undo(name, done) } }, "Undo")),
     ]);
   }
@@ -86,8 +109,9 @@ export function severalBar({ section, key, one, many, signal, reload }) {
   /** Restores the earlier values of a field, and of the dates that the service set with it. */
   async function undo(name, changed) {
     const restored = section === "cases" ? [name, ...DATES] : [name];
-    const items = changed.map(({ id, before, tag }) => ({ id, tag, body: Object.fromEntries(restored.map((each) => [each, before[each]])) }));
-    await run(items, ({ done }) => [element("p", {}, `Undone: ${label(name)} for ${counted(done.length, one, many)}.`)]);
+    const items = changed.map(({ id, before, tag }) => (
+      { id, tag, body: bodyOf(id, Object.fromEntries(restored.map((each) => [each, before[isAffiliates ? READ_AS[each] : each]]))) }));
+    await run(items, (done) => [element("p", {}, `Undone: ${label(name)} for ${counted(done.length, one, many)}.`)]);
   }
 
   return chosen;

@@ -30,7 +30,8 @@ function tokenForm(messages, done, isOther) {
       done();
     } catch (rejection) {
       if (rejection.status === 401 || rejection instanceof session.SignInError) {
-        token.violate([failure(rejection)]);
+        const why = rejection.message?.includes("expired") ? "has expired. Ask" : "is not valid. Check that you pasted all of it, or ask";
+        token.violate([rejection.status === 401 ? `This token ${why} your operator for a new one.` : failure(rejection)]);
         input.focus();
       } else {
         messages.replaceChildren(rejectionMessage(rejection, signIn));

@@ -45,7 +45,7 @@ function formerInfractions(record, change, names) {
 
 /**
  * Returns a button that undoes a change, or null if the change cannot be undone. `later` reads the changes that followed, `put` shows a
- * message, `mayLeave` asks whether to discard unsaved input, and `reload` shows the record again with a message.
+ * message, `mayLeave` asks whether to discard unsaved input, and `reload` shows the record again with a message at the history.
  */
 export function undoButton({ resource, id, change, names, later, put, mayLeave, reload, signal }) {
   const kind = KINDS[resource];
@@ -69,7 +69,7 @@ export function undoButton({ resource, id, change, names, later, put, mayLeave, 
     }
     const infractions = formerInfractions(body.data, change, names);
     await call("PATCH", path, { body: { ...undo.body, ...(infractions && { infractions }) }, signal, ifMatch: tag });
-    await reload("The change was undone.");
+    await reload("The change was undone.", true);
   }
 
   async function start(isSure) {

@@ -2,7 +2,7 @@
 
 import { label, words } from "./description.js";
 import { doneMessage, element, put as show, removeDone, value } from "./elements.js";
-import { field, select, showViolations } from "./fields.js";
+import { areFinished, field, select, showViolations, UNFINISHED } from "./fields.js";
 import { entryOf, infractionOf, infractionsControl, infractionText } from "./infractions.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
@@ -29,7 +29,7 @@ export const SECTIONS = {
 /** Fields whose controls hold a list. */
 const LISTS = ["tags", "infractions"];
 /** Fields that always have a value. */
-const REQUIRED = ["case_status", "incident_status", "disabled"];
+export const REQUIRED = ["case_status", "incident_status", "disabled"];
 
 /** Returns a field's value as its control stores it. */
 function held(record, name) {
@@ -76,28 +76,31 @@ function differences(names, before, after) {
 
 /**
  * Creates the form for a record of `cases` or `urls`. Its parts are the `properties` and the box for the next `note`, which are saved
- * together. `reload` shows the record again with a message. `changed` receives the record after someone else has changed it.
+ * together. `reload(message, isNote)` shows the record again with a message at the properties or the note. `changed` receives the record
+ * after someone else has changed it.
  */
 export async function work(section, id, first, signal, { reload, changed }) {
   const { title, what, fields } = SECTIONS[section];
   const known = await vocabularies(signal);
   let { record, tag } = first;
   const me = claims().subject;
+  const assign = element("button", { type: "button", on: { click: () => {
+    box = messages;
+    controls.get("case_worker").set(me);
+    if (changes().every(([name]) => name === "case_worker")) save();
+    else say("Nothing was saved yet. Press Save to assign the case to you, together with your other changes.");
+  } } }, "Assign to me");
   const controls = new Map(fields.map((name) => {
     if (LISTS.includes(name)) {
       const { input, list, add, get, set } = name === "tags" ? tagsControl() : infractionsControl(known);
       return [name, { ...field(name, label(name), input, { extra: [add, list] }), get, set }];
     }
     const input = inputOf(name, choices(section, name, known));
-    const extra = name === "case_worker" && me && element("button", { type: "button", on: { click: () => {
-      input.value = me;
-      if (changes().every(([other]) => other === name)) save();
-      else say("Nothing was saved yet. Press Save to assign the case to you, together with your other changes.");
-    } } }, "Assign to me");
     const set = (text) => {
       input.value = text;
     };
-    return [name, { ...field(name, label(name), input, { extra }), get: () => input.value, set }];
+    const extra = name === "case_worker" && assign;
+    return [name, { ...field(name, label(name), input, { extra }), get: () => (input.validity.badInput ? UNFINISHED : input.value), set }];
   }));
   const note = controls.get("note");
   const filled = new Map();
@@ -112,8 +115,10 @@ export async function work(section, id, first, signal, { reload, changed }) {
     settle();
   };
   const changes = () => [...controls].filter(([name, { get }]) => get() !== filled.get(name));
-  const messages = element("div", {});
-  const put = (message) => show(messages, message);
+  const [messages, noteMessages] = [element("div", {}), element("div", {})];
+  /** Where the next message appears: next to the button that the user pressed. */
+  let box = messages;
+  const put = (message) => show(box, message);
   const say = (text) => put(element("div", { class: "message", role: "status" }, element("p", {}, text)));
 
   /** Shows the other person's changes, and keeps the user's input. If only a program has changed the record, calls `again`. */
@@ -137,9 +142,9 @@ export async function work(section, id, first, signal, { reload, changed }) {
 
   /** Keeps the user from typing while a request runs, because the page then reloads. */
   const lock = (isLocked) => {
-    for (const part of [form, noteBox]) part.inert = isLocked;
+    for (const part of [form, note.node, addNote]) part.inert = isLocked;
   };
-  const reloadAfter = (done) => attempt(signal, () => reload(done), (rejection) => put(rejectionMessage(rejection, () => reloadAfter(done))));
+  const reloadAfter = (done) => attempt(signal, () => reload(done, box === noteMessages), (rejection) => put(rejectionMessage(rejection, () => reloadAfter(done))));
   async function send(method, path, body, done) {
     if (form.inert) return;
     lock(true);
@@ -169,11 +174,13 @@ export async function work(section, id, first, signal, { reload, changed }) {
   }
 
   const save = () => {
+    if (!areFinished([...controls.values()])) return;
     const body = Object.fromEntries(changes().map(([name, { get }]) => [name, sent(name, get())]));
     if (Object.keys(body).length > 0) send("PATCH", `api/${section}/${id}`, body, "Saved.");
     else say("Nothing has changed.");
   };
   const action = (name, done) => element("button", { type: "button", on: { click: () => {
+    box = messages;
     // The page then reloads, which would discard unsaved input.
     if (changes().length > 0) say(`Save your changes first. Then press ${name} again.`);
     else send("POST", `api/cases/${id}/${name.toLowerCase()}`, {}, done);
@@ -185,26 +192,30 @@ export async function work(section, id, first, signal, { reload, changed }) {
     const text = changes().length > 0 ? "Not saved yet" : "";
     // Screen readers announce each new text.
     if (unsaved.textContent !== text) unsaved.textContent = text;
+    if (text) removeDone();
+    assign.hidden = !me || controls.get("case_worker")?.get() === me;
   };
   const submit = (event) => {
     event.preventDefault();
+    box = event.submitter === addNote ? noteMessages : messages;
     save();
   };
   const form = element("form", { id: "work", novalidate: true, "aria-label": title, on: { submit, input: showUnsaved, click: showUnsaved, keyup: showUnsaved } },
   [...controls].map(([name, { node }]) => name !== "note" && node),
   element("p", { class: "actions" }, element("button", { type: "submit", class: "primary" }, "Save"), actions, unsaved));
-  const noteBox = element("div", { class: "next-note" }, note.node, element("button", { type: "submit", form: form.id }, "Add the note"));
+  const addNote = element("button", { type: "submit", form: form.id }, "Add the note");
   note.input.setAttribute("form", form.id);
   note.input.addEventListener("input", showUnsaved);
   note.input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit(addNote);
   });
   fill();
+  showUnsaved();
   return {
     properties: element("section", { class: "panel properties" }, element("h2", {}, title), messages, form),
-    note: noteBox,
+    note: element("div", { class: "next-note" }, noteMessages, note.node, addNote),
     hasChanges: () => changes().length > 0,
-    say: (text) => put(doneMessage(text)),
+    say: (text, isNote) => show(isNote ? noteMessages : messages, doneMessage(text)),
     /** Puts the latest note into the box for editing. */
     editNote: () => {
       if (isEditing || note.get() !== "") return;

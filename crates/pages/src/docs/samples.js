@@ -1,6 +1,7 @@
 // Shows all code samples in the chosen language, even after a reload.
 
-import { copyButton, element } from "./elements.js";
+import { element } from "../console/elements.js";
+import { copyButton } from "./copy.js";
 
 const KEY = "docs-language";
 /** The base URL in the documents. */
@@ -41,7 +42,7 @@ function tabs(group, samples) {
       role: "tab",
       "aria-controls": id,
       "data-name": sample.dataset.name,
-      onclick: ({ target }) => choose(target),
+      on: { click: ({ target }) => choose(target) },
     }, sample.dataset.name));
   }
   list.addEventListener("keydown", (event) => {

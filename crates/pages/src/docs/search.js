@@ -1,6 +1,6 @@
 // Searches the full text of all pages. The build creates the index.
 
-import { element } from "./elements.js";
+import { element } from "../console/elements.js";
 
 /** Maximum number of results. */
 const MOST = 12;

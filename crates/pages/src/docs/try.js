@@ -1,6 +1,7 @@
 // Sends requests from forms. Responses can be large, and never become markup.
 
-import { copyButton, element } from "./elements.js";
+import { element } from "../console/elements.js";
+import { copyButton } from "./copy.js";
 import { askForToken, token } from "./token.js";
 
 /** Maximum length of a displayed response, in characters. */

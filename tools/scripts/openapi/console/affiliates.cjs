@@ -66,6 +66,10 @@ async function affiliates(page) {
   await page.getByLabel("City", { exact: true }).fill("Neuchâtel");
   await page.getByLabel("Country").selectOption({ label: "Switzerland (CH)" });
   await page.getByLabel("Start date").fill("2026-02-03");
+  await page.getByLabel("Start date").press("Backspace");
+  await page.getByRole("button", { name: "Save" }).click();
+  await message(page, "This date is incomplete or does not exist.");
+  await page.getByLabel("Start date").fill("2026-02-03");
   await page.getByLabel("Notes").fill("");
   const sent = page.waitForRequest((request) => request.method() === "PUT");
   await page.getByRole("button", { name: "Save" }).click();
@@ -201,6 +205,7 @@ async function creating(page) {
   assert.deepEqual(made.map(({ distributor_name: name, city }) => [name, city]), [["Console\tFive", "Bern"], ["Console Six", "Basel"]]);
   await page.getByLabel("Columns to ignore").fill("");
   await add("Your affiliate ID;City\nNEW-7;Bern\n", "The required column Affiliate name is missing; the columns are: Your affiliate ID, City.");
+  assert.equal(await page.getByLabel("Columns to ignore").getAttribute("aria-invalid"), null);
   await add("affiliate_name,client_affiliate_id\nConsole Seven,NEW-7\n", "1 affiliate was added.");
   // The console does not read a long quoted cell's lines as affiliates.
   const note = Array.from({ length: 600 }, (_, index) => `PLANTED-${index},Planted ${index}`).join("\n");
@@ -224,15 +229,18 @@ async function statuses(page) {
   // The console names an affiliate that the service cannot change.
   const { id: six } = (await api("GET", "affiliates")).data.find(({ distributor_name: name }) => name === "Console Six");
   await page.route(`**/api/affiliates/${six}`, (route) => route.continue({ url: `${base}/api/affiliates/999999` }));
-  await page.getByLabel("New status").selectOption("suspended");
+  const set = page.getByRole("button", { name: "Set", exact: true });
+  await set.click();
+  await message(page, "Enter or choose a value.");
+  await page.locator(".selection").getByLabel("Status").selectOption("suspended");
   page.once("dialog", (dialog) => dialog.accept());
-  await page.getByRole("button", { name: "Set status" }).click();
-  await message(page, "5 affiliates have the status “Suspended”; 1 could not be changed.");
+  await set.click();
+  await message(page, "Status set to Suspended for 5 affiliates; 1 could not be changed.");
   await message(page, "No affiliate was found for the provided affiliate ID 999999.");
   await page.unroute(`**/api/affiliates/${six}`);
   page.once("dialog", (dialog) => dialog.accept());
-  await page.getByRole("button", { name: "Set status" }).click();
-  await message(page, "1 affiliate has the status “Suspended”.");
+  await set.click();
+  await message(page, "Status set to Suspended for 1 affiliate.");
   await becomes(async () => (await column(page, 6)).filter((status) => status === "Suspended").length, 6);
   const saved = (await api("GET", "affiliates")).data.filter(({ distributor_status: status, distributor_name: name }) => name.startsWith("Console") && status === "suspended");
   assert.equal(saved.length, 6);

@@ -19,6 +19,7 @@ async function files(page) {
   const table = "Your affiliate ID;Name;E-mail;Start date\r\nSHEET-1;J\xfcrgen;sheet@example.org;1/5/2026\r\n";
   await choose("old.csv", Buffer.from(table, "latin1"));
   assert.equal(await page.getByLabel("Affiliates", { exact: true }).isDisabled(), true);
+  await page.getByText("To paste instead, remove the file.").waitFor();
   await add();
   await message(page, "UTF-8");
   await page.getByLabel("CSV encoding").selectOption("windows-1252");

@@ -12,7 +12,8 @@ async function cases(page) {
   await heading(page, "Cases 1–10 of 10", 2);
   await page.getByRole("rowheader").getByRole("link", { name: String(chosen.case_id), exact: true }).click();
   await onRecord(page, `Case ${chosen.case_id}`);
-  await becomes(() => columnOf(page, "Incidents", 5), chosen.incidents.map((incident) => String(incident.incident_id)));
+  const types = { url: "URL", form: "Form", "display ad": "Display ad", "paid search ad": "Paid search ad" };
+  await becomes(() => columnOf(page, "Incidents", 4), chosen.incidents.map((incident) => types[incident.incident_type]));
   // The page shows every field once: in the head, in the form or in the list.
   const terms = page.locator("dt, details.long summary, main .field label");
   await becomes(() => terms.count(), Object.keys(chosen).filter((name) => !["case_id", "incidents", "affiliate_name"].includes(name)).length);

@@ -17,7 +17,7 @@ async function open(page, path, title) {
 /** Signs in over the page after the service rejects the token. The page then continues. */
 async function signInOver(page, text = token) {
   await dialogOf(page).waitFor();
-  await message(page, "The bearer token has expired.");
+  await message(page, "Your sign-in has expired.");
   await dialogOf(page).getByLabel("Token").fill(text);
   await dialogOf(page).getByRole("button", { name: "Sign in" }).click();
 }
@@ -46,7 +46,7 @@ async function endedWhileTyping(page) {
   await message(page, "You signed in for company 3, but this page shows company 1. Nothing was saved.");
   await checked(page, "a sign-in over the page");
   await press(page, "Not now");
-  await message(page, "The service did not accept the token.");
+  await message(page, "Your sign-in has expired. Sign in again.");
   assert.equal(await note.inputValue(), "For one company.");
   await signInAgain(page, "Save");
   await message(page, "Saved.");
@@ -74,7 +74,7 @@ async function endedWhileTyping(page) {
   await page.getByLabel("Field to set").selectOption("case_worker");
   await page.locator(".selection").getByLabel("Case worker").fill("ended");
   await signInAgain(page, "Set");
-  await message(page, "Case worker set for 1 case.");
+  await message(page, "Case worker set to ended for 1 case.");
 
   // A loading page also waits.
   await page.evaluate((text) => {

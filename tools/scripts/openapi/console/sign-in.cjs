@@ -29,9 +29,9 @@ async function signingIn(page) {
   await signIn(page, "");
   await message(page, "Enter a token.");
   await signIn(page, "wrong");
-  await message(page, "The service did not accept the token.");
+  await message(page, "This token is not valid. Check that you pasted all of it, or ask your operator for a new one.");
   await signIn(page, expired);
-  await message(page, "The bearer token has expired.");
+  await message(page, "This token has expired.");
   await checked(page, "a refused sign-in");
   await signIn(page, token);
   await heading(page, "Overview");

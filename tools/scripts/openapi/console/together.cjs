@@ -39,14 +39,14 @@ async function conflicts(page) {
   await choose(page, [mine, theirs], "case", "case_status", "In Progress");
   await api("PATCH", `cases/${theirs}`, { case_status: "Blocked" });
   await press(page, "Set");
-  await message(page, "Case status set for 1 case; 1 could not be changed.");
+  await message(page, "Case status set to In Progress for 1 case; 1 could not be changed.");
   await message(page, `${theirs}`);
   await message(page, "Someone else has changed this record since you loaded it.");
   assert.deepEqual([(await read("cases", mine)).case_status, (await read("cases", theirs)).case_status], ["In Progress", "Blocked"]);
   // The list now shows the colleague's change, so setting the field again replaces it.
   await page.getByText("1 case selected").waitFor();
   await press(page, "Set");
-  await message(page, "Case status set for 1 case.");
+  await message(page, "Case status set to In Progress for 1 case.");
   assert.equal((await read("cases", theirs)).case_status, "In Progress");
 
   const urls = (await api("POST", "urls", { urls: [1, 2].map((number) => ({ url: `https://together.example/${Date.now()}/${number}` })) })).map(({ detail }) => detail.url_id);
@@ -54,7 +54,7 @@ async function conflicts(page) {
   await choose(page, urls, "URL", "incident_status", "Approved");
   await api("PATCH", `urls/${urls[0]}`, { incident_status: "In Violation" });
   await press(page, "Set");
-  await message(page, "Incident status set for 1 URL; 1 could not be changed.");
+  await message(page, "Incident status set to Approved for 1 URL; 1 could not be changed.");
   assert.deepEqual([(await read("urls", urls[0])).incident_status, (await read("urls", urls[1])).incident_status], ["In Violation", "Approved"]);
 
   const affiliates = (await api("POST", "affiliates", { affiliates: [1, 2].map((number) => ({ client_affiliate_id: `T-${number}`, affiliate_name: `Together ${Date.now()} ${number}`, status: "active" })) }))
@@ -62,12 +62,14 @@ async function conflicts(page) {
   await open(page, "affiliates?q=together", /^Affiliates 1–2 of 2$/);
   await page.getByRole("checkbox", { name: "Select all on this page" }).check();
   await api("PUT", `affiliates/${affiliates[0]}`, { id: affiliates[0], status: "terminated" });
-  await page.getByLabel("New status").selectOption("probation");
+  await page.locator(".selection").getByLabel("Status").selectOption("probation");
   page.once("dialog", (dialog) => dialog.accept());
-  await press(page, "Set status");
-  await message(page, "1 affiliate has the status “Probation”; 1 could not be changed.");
+  await press(page, "Set");
+  await message(page, "Status set to Probation for 1 affiliate; 1 could not be changed.");
   await becomes(async () => (await column(page, 6)).sort(), ["Probation", "Terminated"]);
-  assert.equal((await read("affiliates", affiliates[0])).distributor_status, "terminated");
+  await press(page, "Undo");
+  await message(page, "Undone: Status for 1 affiliate.");
+  await becomes(async () => (await column(page, 6)).sort(), ["Active", "Terminated"]);
 }
 
 /** Checks that undoing also restores dates, and skips records that a colleague has changed since. */
@@ -78,7 +80,7 @@ async function undoing(page) {
   await open(page, "cases");
   await choose(page, [closed, changed], "case", "case_status", "Open");
   await press(page, "Set");
-  await message(page, "Case status set for 2 cases.");
+  await message(page, "Case status set to Open for 2 cases.");
   assert.equal((await read("cases", closed)).closed_date, null);
   await api("PATCH", `cases/${changed}`, { risk_level: "High", case_status: "Blocked" });
   await press(page, "Undo");

@@ -3,7 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { becomes, picture } = require("../browser.cjs");
-const { base, api, checked, columnOf, message, onRecord } = require("./common.cjs");
+const { base, PHONE, WIDE, api, checked, columnOf, message, onRecord } = require("./common.cjs");
 
 const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
 const save = (page) => page.getByRole("button", { name: "Save", exact: true }).click();
@@ -19,6 +19,7 @@ async function caseWork(page) {
   await assign.click();
   await message(page, "Saved.");
   assert.equal((await read("cases", id)).case_worker, "bea");
+  await becomes(() => assign.isVisible(), false);
   // If the form contains other changes, the button saves nothing, and the page says so.
   await page.getByLabel("Case worker").fill("someone.with.a.long.name@partner.example");
   assert.equal(await page.getByLabel("Case worker").evaluate((input) => input.scrollWidth > input.clientWidth), false, "the worker does not fit");
@@ -45,6 +46,14 @@ async function caseWork(page) {
   await message(page, "Saved.");
   const { case_worker: worker, case_status: status, risk_level: risk, follow_up_date: date, tags, note } = await read("cases", id);
   assert.deepEqual({ worker, status, risk, date, tags, note }, { worker: "bea", status: "In Progress", risk: "High", date: "2027-01-31 00:00:00", tags: ["priority", "spring"], note: "Called." });
+  // An unfinished date is not an empty date.
+  await page.getByLabel("Follow-up date").press("Backspace");
+  await page.getByText("Not saved yet").waitFor();
+  assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the earlier save's message is still visible");
+  await save(page);
+  await message(page, "This date is incomplete or does not exist.");
+  assert.equal((await read("cases", id)).follow_up_date, date);
+  await page.getByLabel("Follow-up date").fill("2027-01-31");
   await save(page);
   await message(page, "Nothing has changed.");
 
@@ -69,6 +78,21 @@ async function caseWork(page) {
   await becomes(() => page.getByLabel("Note").inputValue(), "");
   await becomes(async () => (await page.getByRole("list", { name: "Changes" }).locator("> li", { has: page.locator("blockquote") }).allInnerTexts())
     .map((text) => /^bea wrote a note · just now Undo\n+(.*)/.exec(text)?.[1]), ["Called twice.", "Called."]);
+
+  // Undoing a note restores the earlier one.
+  await page.getByRole("list", { name: "Changes" }).locator("> li", { hasText: "Called twice." }).getByRole("button", { name: /^Undo/ }).click();
+  await message(page, "The change was undone.");
+  const newest = page.getByRole("list", { name: "Changes" }).locator("> li").first();
+  await becomes(() => newest.innerText(), "bea restored an earlier note · just now Undo");
+
+  // On a phone, the notes stay in view.
+  await page.setViewportSize(PHONE);
+  await page.getByLabel("Note").fill("Called again.");
+  await page.getByRole("button", { name: "Add the note" }).click();
+  await message(page, "Saved.");
+  const place = await page.getByLabel("Note").boundingBox();
+  assert.ok(place.y > 0 && place.y < PHONE.height, `the note is at ${place.y} px`);
+  await page.setViewportSize(WIDE);
 
   // An action keeps unsaved changes.
   await page.getByLabel("Note").fill("Called three times.");
