@@ -40,6 +40,8 @@ test("file errors use labels and options", () => {
   const expected = {
     'The column "my_size" is not a field: map it to a field or to nothing; the fields are client_affiliate_id, zip.':
       'The column "my_size" is unknown. Rename it, or enter it under Columns to ignore. Known columns: Your affiliate ID, ZIP or postal code.',
+    'The columns "hat", "shoe" are not fields: map each to a field or to nothing; the fields are url.':
+      'The columns "hat", "shoe" are unknown. Rename them, or enter them under Columns to ignore. Known columns: URL.',
     "One of the first rows must name the columns, but no cell in the first row is a field name: a, b; the fields are url.":
       "One of the first rows must name the columns, but no cell in the first row is a known column: a, b. Known columns: URL.",
     "No column contains the required field affiliate_name; the columns are: City.": "The required column Affiliate name is missing; the columns are: City.",

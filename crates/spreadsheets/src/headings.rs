@@ -125,14 +125,25 @@ impl Headings {
                 ));
             }
         }
+        let unknown = header.iter().filter(|name| self.target::<R>(name).is_none());
+        match &unknown.map(|name| format!("{name:?}")).collect::<Vec<_>>()[..] {
+            [] => {}
+            [one] => {
+                let fields = fields();
+                return error(format!(
+                    "the column {one} is not a field: map it to a field or to nothing; the fields are {fields}"
+                ));
+            }
+            many => {
+                let (names, fields) = (many.join(", "), fields());
+                return error(format!(
+                    "the columns {names} are not fields: map each to a field or to nothing; the fields are {fields}"
+                ));
+            }
+        }
         let mut columns = Vec::with_capacity(header.len());
         for (index, name) in header.iter().enumerate() {
-            let Some(target) = self.target::<R>(name) else {
-                return error(format!(
-                    "the column {name:?} is not a field: map it to a field or to nothing; the fields are {}",
-                    fields()
-                ));
-            };
+            let target = self.target::<R>(name).flatten();
             if let (Some(field), Some(first)) = (target, columns.iter().position(|other| *other == target)) {
                 let other = &header[first];
                 // A mapping applies to all columns with the same heading.

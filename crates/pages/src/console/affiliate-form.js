@@ -4,7 +4,7 @@ import { capital } from "./badges.js";
 import { alpha2, countries } from "./countries.js";
 import { affiliateFields } from "./description.js";
 import { doneMessage, element, put, removeDone, show, tell, value } from "./elements.js";
-import { areFinished, field, select, showViolations } from "./fields.js";
+import { field, haveValidDates, select, showViolations } from "./fields.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { backLink } from "./visited.js";
@@ -86,7 +86,7 @@ export function affiliateForm({ fields, title, record, signal, save, reread = nu
 
   const submit = async () => {
     removeDone();
-    if (!areFinished([...controls.values()])) return;
+    if (!haveValidDates([...controls.values()])) return;
     const body = {};
     // An empty string clears an optional field. The service rejects empty required fields.
     for (const [name, { input }] of changes()) body[name] = input.value === "" && !controls.get(name).isRequired ? null : input.value;

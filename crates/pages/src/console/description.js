@@ -39,6 +39,7 @@ const labels = (names) => names.split(", ").map(label).join(", ");
 /** @type {[RegExp, (...found: string[]) => string][]} */
 const PHRASES = [
   [/ is not a field: map it to a field or to nothing; the fields are (.*)\.$/s, (_, fields) => ` is unknown. Rename it, or enter it under Columns to ignore. Known columns: ${labels(fields)}.`],
+  [/ are not fields: map each to a field or to nothing; the fields are (.*)\.$/s, (_, fields) => ` are unknown. Rename them, or enter them under Columns to ignore. Known columns: ${labels(fields)}.`],
   [/ is a field name: (.*); the fields are (.*)\.$/s, (_, found, fields) => ` is a known column: ${found}. Known columns: ${labels(fields)}.`],
   [/^No column contains the required field (\w+)/, (_, field) => `The required column ${label(field)} is missing`],
   [/ both map to the field (\w+)/, (_, field) => ` both contain ${label(field)}`],

@@ -3,8 +3,14 @@
 import { inLabels } from "./description.js";
 import { element } from "./elements.js";
 
-/** The browser treats an unfinished or impossible date as empty, and sets `validity.badInput`. */
-export const UNFINISHED = "This date is incomplete or does not exist. Correct it, or clear it.";
+/** First and last follow-up date that officers can enter. Dates outside are typing errors, such as the year 0202. */
+export const WORK_DATES = { min: "2000-01-01", max: "2099-12-31" };
+
+/** Returns the violation of a date input, or null. The browser treats an unfinished or impossible date as empty. */
+export function dateViolation({ validity, min, max }) {
+  if (validity.badInput) return "This date is incomplete or does not exist. Correct it, or clear it.";
+  return validity.rangeUnderflow || validity.rangeOverflow ? `This date must be between ${min} and ${max}.` : null;
+}
 
 /**
  * Returns a form field. `extra` and violations appear below `input`.
@@ -41,14 +47,15 @@ export function select(choices, selected = "") {
   }));
 }
 
-/** Says at their fields which dates are unfinished, and focuses the first one. Returns whether there are none. */
-export function areFinished(fields) {
-  const unfinished = fields.filter(({ input, violate }) => {
-    violate(input.validity.badInput ? [UNFINISHED] : []);
-    return input.validity.badInput;
+/** Says at their fields which dates are wrong, and focuses the first one. Returns whether there are none. */
+export function haveValidDates(fields) {
+  const wrong = fields.filter(({ input, violate }) => {
+    const violation = dateViolation(input);
+    violate(violation ? [violation] : []);
+    return violation;
   });
-  unfinished[0]?.input.focus();
-  return unfinished.length === 0;
+  wrong[0]?.input.focus();
+  return wrong.length === 0;
 }
 
 /**

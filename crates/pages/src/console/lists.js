@@ -8,7 +8,7 @@ import { countries } from "./countries.js";
 import { label, parameters, recordFields } from "./description.js";
 import { announce, append, count, element, present, table } from "./elements.js";
 import { exporter } from "./export.js";
-import { areFinished, showViolations } from "./fields.js";
+import { haveValidDates, showViolations } from "./fields.js";
 import { cell, LISTS } from "./list-columns.js";
 import { choiceLabel, control, OTHER, PAGE_SIZE } from "./list-controls.js";
 import { pager } from "./pager.js";
@@ -164,7 +164,7 @@ export function listView(section) {
 
     const apply = () => attempt(signal, async () => {
       if (others.querySelector(":invalid")) openMore(true);
-      if (!areFinished([...controls.values()])) return;
+      if (!haveValidDates([...controls.values()])) return;
       const { id, violation } = await typedAffiliate(affiliate?.get() ?? "", signal);
       affiliate?.violate(violation ? [violation] : []);
       if (violation) {

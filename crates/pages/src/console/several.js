@@ -5,7 +5,7 @@ import { capital } from "./badges.js";
 import { changeEach } from "./careful.js";
 import { append, counted, element, value } from "./elements.js";
 import { label, words } from "./description.js";
-import { select, UNFINISHED } from "./fields.js";
+import { dateViolation, select } from "./fields.js";
 import { attempt, sentence } from "./rejections.js";
 import { readList } from "./requests.js";
 import { resultTable } from "./results.js";
@@ -87,7 +87,8 @@ export function severalBar({ section, key, one, many, signal, filters, reload })
   /** Says what is missing. Returns whether nothing is missing. */
   function isComplete() {
     if (input === null) return chosen.refuse(field, "Choose a field.");
-    if (input.validity.badInput) return chosen.refuse(input, UNFINISHED);
+    const violation = dateViolation(input);
+    if (violation) return chosen.refuse(input, violation);
     return input.value.trim() !== "" || chosen.refuse(input, "Enter or choose a value.");
   }
 

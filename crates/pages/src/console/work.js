@@ -2,7 +2,7 @@
 
 import { label, words } from "./description.js";
 import { doneMessage, element, put as show, removeDone, value } from "./elements.js";
-import { areFinished, field, select, showViolations, UNFINISHED } from "./fields.js";
+import { field, haveValidDates, select, showViolations, WORK_DATES } from "./fields.js";
 import { entryOf, infractionOf, infractionsControl, infractionText } from "./infractions.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
@@ -56,7 +56,7 @@ export function choices(section, name, known) {
 export function inputOf(name, choices) {
   if (choices) return select(REQUIRED.includes(name) ? choices : [["", "none"], ...choices]);
   if (name === "note") return element("textarea", { rows: 3, placeholder: "Write a note" });
-  return element("input", { type: name === "follow_up_date" ? "date" : "text", autocomplete: "off" });
+  return element("input", name === "follow_up_date" ? { type: "date", ...WORK_DATES } : { type: "text", autocomplete: "off" });
 }
 
 /** Applies a user's additions and removals to a list that someone else has changed. The lists are JSON text. */
@@ -100,7 +100,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
       input.value = text;
     };
     const extra = name === "case_worker" && assign;
-    return [name, { ...field(name, label(name), input, { extra }), get: () => (input.validity.badInput ? UNFINISHED : input.value), set }];
+    return [name, { ...field(name, label(name), input, { extra }), get: () => (input.validity.badInput ? "unfinished" : input.value), set }];
   }));
   const note = controls.get("note");
   const filled = new Map();
@@ -174,7 +174,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
   }
 
   const save = () => {
-    if (!areFinished([...controls.values()])) return;
+    if (!haveValidDates([...controls.values()])) return;
     const body = Object.fromEntries(changes().map(([name, { get }]) => [name, sent(name, get())]));
     if (Object.keys(body).length > 0) send("PATCH", `api/${section}/${id}`, body, "Saved.");
     else say("Nothing has changed.");

@@ -47,6 +47,10 @@ fn files_with_wrong_headings_are_rejected() {
             "columns 2 (\"affiliate_name\") and 3 (\"distributor_name\") both map to the field affiliate_name: map \"distributor_name\"",
         ),
         ("client_affiliate_id,affiliate_name,shoe size", "the column \"shoe size\" is not a field"),
+        (
+            "client_affiliate_id,shoe size,affiliate_name,hat size",
+            "the columns \"shoe size\", \"hat size\" are not fields: map each",
+        ),
         ("A-1,Ann", "no cell in the first row is a field name: A-1, Ann"),
         ("affiliate_name,city", "no column contains the required field client_affiliate_id"),
     ] {

@@ -52,6 +52,9 @@ async function caseWork(page) {
   assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the earlier save's message is still visible");
   await save(page);
   await message(page, "This date is incomplete or does not exist.");
+  await page.getByLabel("Follow-up date").fill("0202-01-31");
+  await save(page);
+  await message(page, "This date must be between 2000-01-01 and 2099-12-31.");
   assert.equal((await read("cases", id)).follow_up_date, date);
   await page.getByLabel("Follow-up date").fill("2027-01-31");
   await save(page);
