@@ -6,7 +6,9 @@ use compliance_api::v1::{AffiliateInput, CaseInput, CreateAffiliateRequest, Open
 use embedded_postgres::{Installation, OWNER_ROLE};
 use serde_json::Value;
 use sqlx::{ConnectOptions as _, Connection as _};
-use test_support::{Options, RestClient, RestResponse, TestDatabase, TestService, fresh_database, new_company, output, wait_until};
+use test_support::{
+    Options, RestClient, RestResponse, TestDatabase, TestService, fresh_database, new_company, output, wait_until,
+};
 use time::{OffsetDateTime, macros::datetime};
 
 /// Creates every kind of record for a company.
