@@ -47,13 +47,31 @@ fn is_email(text: &str) -> bool {
 /// Parses and normalizes a complete `http://` or `https://` URL (WHATWG).
 ///
 /// The URL must have a host. The result has a lowercase scheme and host, no default port, and `/` instead of an empty path.
+///
+/// Rejects text that the WHATWG parser would silently change into a different URL, such as two pasted cells or lines.
 pub fn normalised_url(text: &str) -> Option<Url> {
-    let start = text.trim_start();
-    let has_scheme = |scheme: &str| start.get(..scheme.len()).is_some_and(|it| it.eq_ignore_ascii_case(scheme));
-    if !has_scheme("http://") && !has_scheme("https://") {
+    // The parser itself ignores these characters around a URL.
+    let shown = text.trim_matches(|next| next <= ' ');
+    let lower = shown.to_ascii_lowercase();
+    let starts = |part: &str| part.starts_with("http://") || part.starts_with("https://");
+    if !starts(&lower) || lower.split(' ').skip(1).any(starts) || shown.contains(is_hidden) {
         return None;
     }
-    Url::parse(text).ok().filter(Url::has_host)
+    Url::parse(shown)
+        .ok()
+        .filter(|url| url.host_str().is_some_and(|host| !host.is_empty() && !host.contains(is_separator)))
+}
+
+/// Returns whether a character is invisible in a URL, or breaks its line.
+fn is_hidden(next: char) -> bool {
+    next.is_control()
+        || (next.is_whitespace() && next != ' ')
+        || matches!(next, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// Returns whether a character separates list items. No host contains one, although the WHATWG parser accepts them.
+fn is_separator(next: char) -> bool {
+    ",;'\"".contains(next)
 }
 
 /// Parses a date, `YYYY-MM-DD` or `MM/DD/YYYY`.
@@ -106,10 +124,32 @@ mod tests {
             normalised_url("https://bücher.example/a b").unwrap().as_str(),
             "https://xn--bcher-kva.example/a%20b"
         );
+        assert_eq!(normalised_url(" https://a.example/x,y;z\n").unwrap().as_str(), "https://a.example/x,y;z");
         for wrong in
             ["", "example.org", "//example.org", "ftp://example.org/", "http://", "http:example.org", "http://a b/"]
         {
             assert!(normalised_url(wrong).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn urls_with_hidden_characters_or_several_urls_are_rejected() {
+        for wrong in [
+            "https://a.example/\tAnn",
+            "https://a.example\tAnn",
+            "https://a.exa\nmple/",
+            "https://a.example/\u{b}https://b.example/",
+            "https://a.example/\u{2028}https://b.example/",
+            "https://a.example/\u{200b}",
+            "\u{feff}https://a.example/",
+            "https://a.example/\u{a0}",
+            "https://a.example/\u{202c}x",
+            "https://a.example/1 https://a.example/2",
+            "https://a.example/1 HTTP://b.example/",
+            "https://a.example,https://b.example",
+            "https://a.example;b.example",
+        ] {
+            assert!(normalised_url(wrong).is_none(), "{wrong:?}");
         }
     }
 

@@ -238,6 +238,10 @@ async fn invalid_urls_are_rejected() {
         "http://a<b/",
         "httpss://example.org/",
         "xhttp://example.org/",
+        "https://example.org/\tAnn",
+        "https://example.org/\u{200b}",
+        "https://example.org/1 https://example.org/2",
+        "https://example.org,https://example.com",
     ] {
         cases.push(Case::new(format!("invalid URL: {url:?}")).post("/urls", body(&[url]), invalid(&[wrong(0)])));
     }
