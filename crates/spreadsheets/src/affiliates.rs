@@ -14,7 +14,7 @@ use compliance_api::{
 
 use crate::{
     dates::iso_day,
-    headings::{field_of, letters},
+    headings::{field_of, is_written_as, letters},
     record::{TableRecord, Target, Values},
     row::RowError,
 };
@@ -56,7 +56,7 @@ impl TableRecord for AffiliateRow {
         field_of(AffiliateInput::MESSAGE, heading).map(Some).or_else(|| {
             // Responses use different names for some fields, and also contain fields that the service assigns.
             let key = letters(heading);
-            let read = Affiliate::FIELDS.iter().find(|field| letters(field.name) == key)?;
+            let read = Affiliate::FIELDS.iter().find(|field| is_written_as(field.name, &key))?;
             let written = AffiliateInput::FIELDS.iter().find(|field| field.column.name == read.column.name);
             Some(written.and_then(|field| AffiliateInput::MESSAGE.field(field.name)))
         })

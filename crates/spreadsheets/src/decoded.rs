@@ -155,6 +155,12 @@ impl<R: Read> Decoded<R> {
             return FileError::Damaged(format!("line {line} is not text: the file is damaged or not CSV"));
         }
         let [windows, mac] = [WINDOWS_1252, encoding_rs::MACINTOSH].map(|encoding| encoding.decode(cell).0);
+        if windows.contains(char::is_control) {
+            return FileError::Encoding(format!(
+                "the file is neither UTF-8 nor Windows-1252: line {line} contains {mac:?} in Mac Roman. If this is wrong, the file may come \
+                 from MS-DOS: save it as CSV in UTF-8. Otherwise, choose macintosh"
+            ));
+        }
         FileError::Encoding(format!(
             "the file is not UTF-8: line {line} contains {windows:?} in Windows-1252, or {mac:?} in Mac Roman. Choose the right encoding, \
              windows-1252 or macintosh, or save the file as CSV in UTF-8"

@@ -20,10 +20,15 @@ pub fn field_of(message: &'static Message, heading: &str) -> Option<&'static Fie
     let key = letters(heading);
     let number = DIGITS.iter().find_map(|(digit, word)| Some(format!("{}{word}", key.strip_suffix(*digit)?)));
     let names = |field: &Field, key: &str| {
-        letters(field.name) == key || field.headings.iter().any(|heading| letters(heading) == key)
+        is_written_as(field.name, key) || field.headings.iter().any(|heading| is_written_as(heading, key))
     };
     let find = |key: &str| message.fields.iter().find(|field| !key.is_empty() && names(field, key));
     find(&key).or_else(|| find(&number?))
+}
+
+/// Returns whether a field's name or heading has these [`letters`]. Files can contain many headings, so this allocates nothing.
+pub(crate) fn is_written_as(name: &str, key: &str) -> bool {
+    name.chars().filter(|next| next.is_alphanumeric()).flat_map(char::to_lowercase).eq(key.chars())
 }
 
 /// Returns a heading's letters and digits, in lowercase.
@@ -118,11 +123,22 @@ impl Headings {
             ));
         }
         for (heading, _) in &self.0 {
-            if !header.iter().any(|name| self.given(name).is_some_and(|(given, _)| given == heading)) {
-                return error(format!(
-                    "the file does not contain the column {heading}; its columns are: {}",
-                    header.join(", ")
-                ));
+            let is_named = |name: &&String| self.given(name).is_some_and(|(given, _)| given == heading);
+            let mut found: Vec<&str> = header.iter().filter(is_named).map(|name| visible(name)).collect();
+            found.dedup();
+            match &found[..] {
+                [] => {
+                    return error(format!(
+                        "the file does not contain the column {heading}; its columns are: {}",
+                        header.join(", ")
+                    ));
+                }
+                [_] => {}
+                [one, other, ..] => {
+                    return error(format!(
+                        "the mapping of {heading:?} also matches another column: rename {one:?} or {other:?} in the file"
+                    ));
+                }
             }
         }
         let unknown = header.iter().filter(|name| self.target::<R>(name).is_none());

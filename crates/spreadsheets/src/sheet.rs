@@ -201,7 +201,9 @@ impl<'s> Sheet<'s> {
         let is_inline = self.cell.kind == "inlineStr";
         let is_misplaced = if is_inline { self.cell.values > 0 } else { self.cell.has_inline || self.cell.values > 1 };
         let unreadable = |reason: String| (value.clone(), CellKind::Unreadable(reason));
-        let (text, kind) = if self.cell.has_formula && (self.book.is_uncomputed || value.is_empty() && !is_text) {
+        // Apache POI writes `0.0` for a formula that it has not calculated.
+        let has_no_result = self.book.is_uncomputed || value.is_empty() && !is_text || value == "0.0";
+        let (text, kind) = if self.cell.has_formula && has_no_result {
             unreadable(WITHOUT_RESULT.to_owned())
         } else if is_misplaced {
             unreadable(

@@ -8,7 +8,7 @@ use std::{
 };
 
 use compliance_api::{csv_cell::Escape, description::Field, v1::Format};
-use encoding_rs::WINDOWS_1252;
+use encoding_rs::Encoding;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     dates::{Dates, Epoch, Orders},
     error::{FileError, short},
     file::File,
-    headings::{Headings, is_unnamed, key, start},
+    headings::{Headings, is_unnamed, is_written_as, key, start},
     options::{Empty, Options},
     record::{TableRecord, Target, Values},
     row::{Cell, CellKind, RawRow, Row, RowError, cell_name, column_name, identity, is_invisible, visible},
@@ -63,9 +63,11 @@ impl<R: TableRecord> Table<R> {
         if options.dates.is_some() && !fields.iter().any(|name| R::target(name).flatten().is_some_and(is_date)) {
             return Err(FileError::Unused("dates", "records without dates"));
         }
-        // Bytes in a different encoding can decode to wrong letters.
-        let is_windows_1252 = matches!(&file, File::Csv(text) if text.encoding == WINDOWS_1252);
-        let mut scan = Scan { is_windows_1252, ..Scan::default() };
+        let encoding = match &file {
+            File::Csv(text) => Some(text.encoding).filter(|encoding| encoding.is_single_byte()),
+            File::Workbook(_) => None,
+        };
+        let mut scan = Scan { encoding, ..Scan::default() };
         file.rows(&mut |row| scan.read::<R>(&row, &headings, &options))?;
         let Some(header) = scan.header else {
             let error = scan.without_headings::<R>(&headings, &options);
@@ -177,7 +179,17 @@ struct Header {
 impl Header {
     /// Returns whether a row repeats the headings, as in concatenated files.
     fn is_repeated(&self, row: &RawRow) -> bool {
-        self.keys.iter().enumerate().all(|(column, heading)| key(start(row.text(column))) == *heading)
+        row.cells.iter().all(|cell| cell.column < self.keys.len() || cell.is_blank())
+            && (0..self.keys.len()).all(|column| self.repeats(row, column))
+    }
+
+    /// Returns whether a cell repeats its column's heading.
+    fn repeats(&self, row: &RawRow, column: usize) -> bool {
+        let text = start(row.text(column));
+        if text.is_ascii() && text.contains(|next: char| next.is_ascii_alphanumeric()) {
+            return is_written_as(text, &self.keys[column]);
+        }
+        key(text) == self.keys[column]
     }
 
     /// Returns whether a row contains different headings from the table, as in concatenated files.
@@ -197,7 +209,9 @@ impl Header {
             };
             !can_be_value && self.possible.get(&key(start(text))) == Some(&Some(field.name))
         };
-        if self.columns.iter().enumerate().any(is_own) {
+        let repeated =
+            (0..self.keys.len()).filter(|column| !self.keys[*column].is_empty() && self.repeats(row, *column));
+        if repeated.take(2).count() > 1 || self.columns.iter().enumerate().any(is_own) {
             return true;
         }
         cells().take(2).all(|cell| is_heading(&cell))
@@ -225,13 +239,16 @@ struct Scan {
     above: Vec<(Vec<String>, u64)>,
     orders: Orders,
     rows: u64,
+    /// Number of rows, including repeated headings.
+    lines: u64,
     /// Number of cells in the last row, if it has fewer than the headings.
     narrow: Option<usize>,
     is_broken: bool,
     last_line: u64,
     /// Columns with cells but without a heading.
     unnamed: BTreeSet<usize>,
-    is_windows_1252: bool,
+    /// The single-byte encoding, if any. Bytes in a different encoding can decode to wrong letters.
+    encoding: Option<&'static Encoding>,
     notes: Vec<String>,
 }
 
@@ -249,6 +266,13 @@ impl Scan {
             return Ok(ControlFlow::Continue(()));
         }
         let Some(header) = &self.header else { return Ok(ControlFlow::Break(())) };
+        self.lines += 1;
+        if self.lines > options.limits.rows {
+            return Err(FileError::Limit(format!(
+                "the file contains more than {} rows below the headings",
+                options.limits.rows
+            )));
+        }
         if header.is_repeated(row) {
             self.note(format!("ignored a row that repeats the headings: {}", row.line));
             return Ok(ControlFlow::Continue(()));
@@ -261,12 +285,6 @@ impl Scan {
         }
         self.rows += 1;
         self.last_line = row.line;
-        if self.rows > options.limits.rows {
-            return Err(FileError::Limit(format!(
-                "the file contains more than {} rows below the headings",
-                options.limits.rows
-            )));
-        }
         let narrow = row.width.filter(|width| *width < header.names.len());
         if let (Some(width), Some(other), Some(widest)) = (narrow, self.narrow, header.width) {
             // A line break splits a cell into the last cell of one row and the first of the next. A row between two breaks has one cell.
@@ -276,11 +294,12 @@ impl Scan {
         self.narrow = narrow;
         for cell in row.cells.iter().filter(|cell| !cell.is_blank()) {
             let target = header.columns.get(cell.column).copied().flatten();
-            if options.dates.is_none() && target.is_some_and(is_date) && matches!(cell.kind, CellKind::Text) {
+            let is_written = matches!(cell.kind, CellKind::Text | CellKind::Number(_));
+            if options.dates.is_none() && target.is_some_and(is_date) && is_written {
                 self.orders.see(row.line, without_formula(visible(&cell.text)))?;
             }
-            if self.is_windows_1252 && target.is_some() {
-                check_encoding(row.line, visible(&cell.text))?;
+            if let (Some(encoding), true) = (self.encoding, target.is_some()) {
+                check_encoding(row.line, visible(&cell.text), encoding)?;
             }
             let has_heading = header.is_named.get(cell.column) == Some(&true);
             if !has_heading && self.unnamed.len() < MOST_NOTES && header.width.is_none_or(|width| cell.column < width) {
@@ -323,6 +342,8 @@ impl Scan {
         for field in R::fields().into_iter().filter_map(R::target).flatten() {
             possible.extend([field.name].iter().chain(field.headings).map(|name| (key(name), Some(field.name))));
         }
+        // The service's own IDs.
+        possible.entry("id".to_owned()).or_default();
         let is_named = names.iter().map(|name| !is_unnamed(name)).collect();
         let header = Header { names, keys, is_named, line: row.line, width: row.width, columns, known, possible };
         if let Some((_, line)) = self.above.iter().find(|(cells, _)| header.is_record(cells, options.required)) {
@@ -426,20 +447,18 @@ impl Plan {
 
     /// Returns a cell's text, or why the cell cannot be read.
     fn text(&self, cell: &Cell, field: &Field) -> Result<String, String> {
-        let date_of = |number: f64| self.epoch.and_then(|epoch| epoch.date(number));
         let written = match cell.kind {
             CellKind::Unreadable(ref reason) => return Err(format!("The cell {reason}.")),
             CellKind::Date if !is_date(field) => {
                 return Err("The cell is a date, but the field is not; enter the value as text.".to_owned());
             }
-            // As a date, the number would be between 1900 and 1906.
-            CellKind::Number(number) if is_date(field) && number < 2200.0 => {
+            // Without a date format, the number can be a day or digits such as 20260131.
+            CellKind::Number(_) if is_date(field) && cell.text.parse::<f64>().is_ok() => {
                 return Err(format!(
-                    "The cell contains the number {number}, which is a year or a date without its format; enter the whole date."
+                    "The cell contains the number {}, not a date; format the cell as a date.",
+                    cell.text
                 ));
             }
-            // The cell has lost its date format.
-            CellKind::Number(number) if is_date(field) => date_of(number).unwrap_or_else(|| cell.text.clone()),
             _ => cell.text.clone(),
         };
         let shown = visible(&written);
@@ -464,6 +483,9 @@ impl Plan {
         }
         if matches!(field.name, "zip" | "country") || field.name.starts_with("phone_") || field.name.ends_with("_id") {
             check_code(visible(text))?;
+        }
+        if self.is_exact && field.name.ends_with("_id") && shown != written {
+            return Err("The ID begins or ends with a space or an invisible character; remove it.".to_owned());
         }
         if !self.is_exact {
             let is_space = |next: char| next.is_whitespace() && next != ' ';

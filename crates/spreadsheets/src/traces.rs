@@ -1,6 +1,6 @@
 //! Detects traces of other programs in cells: formula errors, lost digits, wrong encodings and totals.
 
-use encoding_rs::WINDOWS_1252;
+use encoding_rs::{Encoding, MACINTOSH, WINDOWS_1252};
 
 use crate::{
     error::{FileError, short},
@@ -15,12 +15,12 @@ const ERRORS: [&str; 11] =
 const NUMBERED_ERRORS: [&str; 6] = ["Err", "Error", "Fehler", "Fout", "Erro", "Errore"];
 /// Values that programs write for a missing identifier.
 const MISSING: [&str; 6] = ["NaN", "nan", "NULL", "null", "None", "<NA>"];
-/// Windows-1252 symbols that never occur between two letters. In MS-DOS encodings, the same bytes are letters.
-const NOT_IN_WORDS: &str = "€‚„†‡ˆ‰‹“”˜›¡¢£¤¥•¦§¶¿";
+/// Symbols that never occur between two letters. In other encodings, the same bytes are letters.
+const NOT_IN_WORDS: &str = "€‚„†‡ˆ‰‹“”˜›¡¢£¤¥•¦§¶¿¸ﬂ";
 /// Symbols in [`NOT_IN_WORDS`] that never follow a letter either.
-const NOT_IN_OR_AFTER_WORDS: &str = "‚„ˆ˜¡¢¤•";
-/// Letters that never follow a lowercase letter. In Mac Roman and MS-DOS encodings, the same bytes are different letters.
-const NOT_IN_LOWERCASE_WORDS: &str = "ŠŒŽŸ";
+const NOT_IN_OR_AFTER_WORDS: &str = "‚„ˆ˜¡¢¤•‰¸";
+/// Capital letters of Windows-1252 that are different letters in Mac Roman and MS-DOS encodings.
+const OTHER_CAPITALS: &str = "ŠŒŽŸÆ";
 /// Punctuation that can follow a capital letter.
 const PUNCTUATION: &str = "“”‘’–—…«»\u{a0}";
 /// First or last word of a row with totals, in several languages.
@@ -80,11 +80,13 @@ pub(crate) fn without_formula(text: &str) -> &str {
     quoted.filter(|text| !text.contains('"')).map_or(text, visible)
 }
 
-/// Fails for a code that a program wrote as a number with decimals, such as `1001.0`.
+/// Fails for a code that a program wrote as a number with decimals, such as `1001.0` or `1001,00`.
 pub(crate) fn check_code(text: &str) -> Result<(), String> {
-    let whole = text.strip_suffix(".0").filter(|whole| !whole.is_empty());
+    let whole = text.trim_end_matches('0').strip_suffix(['.', ',']).filter(|whole| !whole.is_empty());
     if whole.is_some_and(|whole| whole.bytes().all(|byte| byte.is_ascii_digit())) {
-        return Err(format!("The number {text} contains decimals, which some programs add; remove them."));
+        return Err(format!(
+            "The number {text} contains decimals or a separator, which some programs add; remove them."
+        ));
     }
     Ok(())
 }
@@ -97,23 +99,28 @@ pub(crate) fn check_identifier(text: String) -> Result<String, String> {
     if MISSING.contains(&text.as_str()) {
         return Err(format!("The ID is {text}, which programs write for a missing value; enter the ID."));
     }
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_punctuation()) {
+        return Err(format!("The ID {text} contains no letter or digit; enter the ID, or remove the row."));
+    }
     if text.contains(char::is_control) {
         return Err("The ID contains a control character, such as a line break; retype the ID.".to_owned());
     }
     Ok(text)
 }
 
-/// Fails if Windows-1252 text seems to use a different encoding. Wrong letters in other rows could go unnoticed.
-pub(crate) fn check_encoding(line: u64, text: &str) -> Result<(), FileError> {
+/// Fails if text in a single-byte encoding seems to use a different one. Wrong letters in other rows could go unnoticed.
+pub(crate) fn check_encoding(line: u64, text: &str, encoding: &Encoding) -> Result<(), FileError> {
     let shown = short(text);
     if has_parts_of_letters(text) {
         return Err(FileError::Encoding(format!(
             "line {line} contains {shown:?}, which looks like UTF-8: save the whole file as CSV in UTF-8"
         )));
     }
-    let Some(sign) = sign_in_word(text) else { return Ok(()) };
+    let is_mac = encoding == MACINTOSH;
+    let Some(sign) = sign_in_word(text, is_mac) else { return Ok(()) };
+    let others = if is_mac { "MS-DOS or Windows" } else { "MS-DOS or a Mac" };
     Err(FileError::Encoding(format!(
-        "line {line} contains {shown:?}, with {sign} within a word: the file may come from MS-DOS or a Mac. Save it as CSV in UTF-8"
+        "line {line} contains {shown:?}, with {sign} within a word: the file may come from {others}. Save it as CSV in UTF-8"
     )))
 }
 
@@ -126,17 +133,28 @@ fn has_parts_of_letters(text: &str) -> bool {
     text.contains("â€") || text.split(['Ã', 'Â']).skip(1).any(|rest| rest.starts_with(is_part))
 }
 
-/// Returns a symbol where a word should contain a letter, as in MS-DOS text decoded as Windows-1252.
-fn sign_in_word(text: &str) -> Option<char> {
-    let (mut is_after_letter, mut is_after_lowercase) = (false, false);
-    let mut characters = text.chars().peekable();
+/// Returns a character that is wrong in its word, as in MS-DOS text decoded as Windows-1252.
+fn sign_in_word(text: &str, is_mac: bool) -> Option<char> {
+    let (mut before, mut characters) = (' ', text.chars().peekable());
     while let Some(next) = characters.next() {
-        let is_before_letter = characters.peek().is_some_and(|next| next.is_alphabetic());
-        let signs = if is_before_letter { NOT_IN_WORDS } else { NOT_IN_OR_AFTER_WORDS };
-        if is_after_letter && signs.contains(next) || is_after_lowercase && NOT_IN_LOWERCASE_WORDS.contains(next) {
+        let after = characters.peek().copied().unwrap_or(' ');
+        let signs = if after.is_alphabetic() { NOT_IN_WORDS } else { NOT_IN_OR_AFTER_WORDS };
+        let is_wrong = match next {
+            _ if next.is_ascii() => false,
+            _ if signs.contains(next) => before.is_alphabetic(),
+            // In MS-DOS encodings, `Ö` and `Ü`.
+            '™' => after.is_alphabetic() && !before.is_lowercase(),
+            'š' => after.is_uppercase() && !before.is_lowercase(),
+            // As in `JosÈ` for José. Hardly any word has an accented capital after another letter.
+            _ if is_mac && next.is_uppercase() || OTHER_CAPITALS.contains(next) => {
+                before.is_lowercase() || before.is_alphabetic() && after.is_lowercase()
+            }
+            _ => false,
+        };
+        if is_wrong {
             return Some(next);
         }
-        (is_after_letter, is_after_lowercase) = (next.is_alphabetic(), next.is_lowercase());
+        before = next;
     }
     None
 }

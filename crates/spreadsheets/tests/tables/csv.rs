@@ -92,6 +92,28 @@ fn bytes_outside_encoding_are_rejected() {
     );
 }
 
+#[test]
+fn letters_of_other_encodings_are_rejected_in_mac_roman() {
+    let named = || Options { encoding: Some(Encoding::Macintosh), ..options() };
+    let file = |name: &[u8]| [b"client_affiliate_id,affiliate_name\nA-1,", name, b"\n"].concat();
+    for (name, sign) in [
+        (&b"M\xfcller"[..], '¸'),
+        (b"K\xf6hler", 'ˆ'),
+        (b"Fran\xe7ois", 'Á'),
+        (b"Jos\xe9", 'È'),
+        (b"Wei\xdfer", 'ﬂ'),
+        // MS-DOS.
+        (b"M\x81ller", 'Å'),
+    ] {
+        fails(file(name), named(), &format!("with {sign} within a word: the file may come from MS-DOS or Windows"));
+    }
+    for (name, text) in
+        [(&b"M\x9fller \x83mile"[..], "Müller Émile"), (b"\x81ke Andr\x8e", "Åke André"), (b"FRAN\x82OIS", "FRANÇOIS")]
+    {
+        reads(file(name), named(), &[&format!("2 client_affiliate_id=A-1 affiliate_name={text}")]);
+    }
+}
+
 /// These bytes are letters in MS-DOS encodings, but symbols in Windows-1252.
 #[test]
 fn msdos_letters_decoded_as_windows_1252_are_rejected() {
@@ -111,6 +133,15 @@ fn msdos_letters_decoded_as_windows_1252_are_rejected() {
         (b"FRAN\x80OIS", '€'),
         (b"Lou\x98s", '˜'),
         (b"S\x9bren", '›'),
+        (b"Zo\x89", '‰'),
+        (b"M\x9aLLER", 'š'),
+        (b"\x9aBEL", 'š'),
+        (b"K\x99HLER", '™'),
+        (b"\x99zil", '™'),
+        // Mac Roman.
+        (b"M\x9fller", 'Ÿ'),
+        (b"J\x8ager", 'Š'),
+        (b"S\xc6o", 'Æ'),
     ] {
         fails(file(name), named(), &format!("with {sign} within a word: the file may come from MS-DOS"));
     }
@@ -253,7 +284,7 @@ fn quotes_after_invisible_characters_are_rejected() {
 fn full_exports_are_read_exactly() {
     let names = AffiliateInput::names();
     let cells = names.iter().map(|name| match *name {
-        "client_affiliate_id" => " A-1 ",
+        "client_affiliate_id" => "A-1",
         "affiliate_name" => "Ann\u{a0}",
         "notes" => "  #1",
         "phone_one" => "'+49 30 1",
@@ -263,8 +294,14 @@ fn full_exports_are_read_exactly() {
     reads(
         text.as_str(),
         options(),
-        &["2 client_affiliate_id= A-1  affiliate_name=Ann\u{a0} phone_one=+49 30 1 notes=  #1"],
+        &["2 client_affiliate_id=A-1 affiliate_name=Ann\u{a0} phone_one=+49 30 1 notes=  #1"],
     );
+    // Otherwise, an edited export could create a second affiliate.
+    for id in ["A-1 ", "A-1\u{a0}", "A-1\u{200b}", "\u{feff}A-1"] {
+        let error =
+            "2 ! client_affiliate_id client_affiliate_id: The ID begins or ends with a space or an invisible character";
+        reads(text.replace("A-1", id), options(), &[error]);
+    }
     // A spreadsheet can damage exports like other files.
     let damaged = text.replace("  #1", "#N/A").replace("'+49 30 1", "4.9E+11");
     reads(
@@ -276,7 +313,7 @@ fn full_exports_are_read_exactly() {
         ],
     );
     // If a value is missing, pandas saves a column of numbers as decimals.
-    let resaved = text.replace("'+49 30 1", "4930.0").replace(" A-1 ", "1001.0");
+    let resaved = text.replace("'+49 30 1", "4930.0").replace("A-1", "1001.0");
     reads(
         resaved,
         options(),

@@ -75,6 +75,13 @@ fn columns_can_be_mapped() {
         columns(&[("Nr.", "client_affiliate_id"), ("Partner", "affiliate_name"), ("Remark", "")]),
         "does not contain the column Remark;",
     );
+    let alike = "Nr.,Partner,Notes*,Notes\nA-1,Ann,x,y\n";
+    let mapped = columns(&[("Nr.", "client_affiliate_id"), ("Partner", "affiliate_name"), ("Notes*", "")]);
+    fails(
+        alike,
+        mapped,
+        "the mapping of \"Notes*\" also matches another column: rename \"Notes*\" or \"Notes\" in the file",
+    );
     fails(text, columns(&[("Nr.", "number")]), "cannot be mapped to the unknown field number");
     fails(text, columns(&[("Nr.", "id")]), "cannot be mapped to the unknown field id");
     fails(text, columns(&[("Nr.", "city"), ("Nr.", "zip")]), "mapped twice");
@@ -164,6 +171,8 @@ fn joined_tables_with_different_headings_are_rejected() {
         "client_affiliate_id,affiliate_name\nA-2,Ben\n",
         "client_affiliate_id,affiliate_name,Fax\nA-2,Ben,\n",
         "Your affiliate ID,Full name X,Fax\nA-2,Ben,\n",
+        "ID,Name,Town\nA-2,Ben,\n",
+        "Number,affiliate_name,city\nA-2,Ben,\n",
     ] {
         let text = format!("client_affiliate_id,affiliate_name,city\nA-1,Ann,Ulm\n{second}");
         fails(text, options(), "row 3 contains different headings from row 1");

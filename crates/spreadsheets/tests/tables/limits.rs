@@ -18,6 +18,8 @@ fn rows_and_columns_are_limited() {
     let header = "client_affiliate_id,affiliate_name";
     assert_eq!(read(format!("{header}\nA-1,Ann\n\nA-2,Ben\n"), options()).unwrap().len(), 2);
     limited(fails(format!("{header}\nA-1,Ann\nA-2,Ben\nA-3,Carl\n"), options(), "more than 2 rows below the headings"));
+    // Repeated headings count as rows.
+    limited(fails(format!("{header}\n").repeat(4) + "A-1,Ann\n", options(), "more than 2 rows below the headings"));
     assert_eq!(read(format!("{header},city,,,\nA-1,Ann\n"), options()).unwrap().len(), 1);
     limited(fails(format!("{header},city,zip\nA-1,Ann\n"), options(), "more than 3 columns with a heading"));
     let sheet = texts(1, &["client_affiliate_id", "affiliate_name"]) + &texts(2, &["A-1", "Ann", "x", "x", "x"]);

@@ -155,6 +155,8 @@ fn formulas_without_results_are_rejected() {
     let zero = third(r#"<c r="C2"><f>A1</f><v>0</v></c>"#);
     rejects(&Book { properties: r#"<calcPr calcId="1" fullCalcOnLoad="1"/>"#, ..Book::of(zero.as_str()) }, missing);
     shows(&Book::of(zero), "0");
+    // Apache POI writes this result for formulas that it has not computed.
+    rejects(&Book::of(third(r#"<c r="C2" t="n"><f>A1</f><v>0.0</v></c>"#)), missing);
     // An empty string is a result.
     reads(Book::of(third(r#"<c r="C2" t="str"><f>A1</f><v></v></c>"#)).bytes(), options(), &[ANN]);
     rejects(
@@ -238,7 +240,7 @@ fn dates_support_both_epochs() {
     let sheet = format!(
         "{}{}",
         texts(1, &["client_affiliate_id", "affiliate_name", "start_date"]),
-        r#"<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c><c r="C2" s="1"><v>46143.0</v></c></row><row r="3"><c r="A3"><v>2</v></c><c r="B3"><v>3</v></c><c r="C3"><v>46144</v></c></row><row r="4"><c r="A4"><v>3</v></c><c r="B4"><v>4</v></c><c r="C4" t="d"><v>2026-05-03T00:00:00</v></c></row>"#
+        r#"<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c><c r="C2" s="1"><v>46143.0</v></c></row><row r="3"><c r="A3"><v>2</v></c><c r="B3"><v>3</v></c><c r="C3" s="1"><v>46144</v></c></row><row r="4"><c r="A4"><v>3</v></c><c r="B4"><v>4</v></c><c r="C4" t="d"><v>2026-05-03T00:00:00</v></c></row>"#
     );
     let lines = |days: [&str; 3]| {
         let lines = (2..).zip(days).map(|(line, day)| {
@@ -313,14 +315,23 @@ fn rows_around_records_are_reported() {
 }
 
 #[test]
-fn bare_years_are_not_dates() {
+fn numbers_without_date_format_are_not_dates() {
     let heading = texts(1, &["client_affiliate_id", "affiliate_name", "start_date"]);
-    let row = format!(r#"<row r="2">{}{}<c r="C2"><v>2026</v></c></row>"#, text("A2", "A-1"), text("B2", "Ann"));
-    reads(
-        Book::of(format!("{heading}{row}")).bytes(),
-        options(),
-        &["2 ! C2 start_date: The cell contains the number 2026, which is a year"],
-    );
+    let read = |number: &str, code: &'static str, expected: &str| {
+        let row = format!(
+            r#"<row r="2">{}{}<c r="C2" s="1"><v>{number}</v></c></row>"#,
+            text("A2", "A-1"),
+            text("B2", "Ann")
+        );
+        let book = Book { formats: vec![code], ..Book::of(format!("{heading}{row}")) };
+        reads(book.bytes(), options(), &[expected]);
+    };
+    for number in ["2026", "46144", "260131", "202601", "20260131", "1312026"] {
+        let error = format!("2 ! C2 start_date: The cell contains the number {number}, not a date");
+        read(number, "0", &error);
+        read(number, "General", &error);
+    }
+    read("1312026", "0\\/00\\/0000", "2 client_affiliate_id=A-1 affiliate_name=Ann start_date=2026-01-31");
 }
 
 #[test]
