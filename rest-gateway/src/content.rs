@@ -10,7 +10,8 @@ pub const FILES: [&str; 2] = ["text/csv", "application/vnd.openxmlformats-office
 pub const FILE_OPTIONS: [&str; 5] = ["dates", "encoding", "sheet", "columns", "escape"];
 
 /// Options of other operations and programs, without separators. Ignoring one could save a file by mistake, or leave affiliates unchanged.
-const FOREIGN_OPTIONS: [&str; 5] = ["absentstatus", "maxabsent", "reportabsent", "validateonly", "dryrun"];
+const FOREIGN_OPTIONS: [&str; 7] =
+    ["absent", "absentstatus", "map", "maxabsent", "reportabsent", "validateonly", "dryrun"];
 
 /// Returns whether a query parameter is an option of another operation, body or program.
 pub(crate) fn is_foreign_option(name: &str) -> bool {

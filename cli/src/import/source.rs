@@ -111,7 +111,7 @@ pub(super) fn advised(error: FileError) -> anyhow::Error {
             " (--map \"HEADING=field\" names the field of a column, --map \"HEADING=\" ignores the column)"
         }
         Some("dates") => " (--dates dmy or --dates mdy)",
-        Some("encoding") => " (--encoding windows-1252 or --encoding macintosh)",
+        Some("encoding") => " (--encoding NAME)",
         Some("sheet") => " (--sheet NAME)",
         _ => "",
     };

@@ -87,7 +87,7 @@ impl Cell {
 pub(crate) enum CellKind {
     Text,
     /// A number. The cell's text contains it as displayed.
-    Number(f64),
+    Number,
     /// A date, YYYY-MM-DD, possibly with a time.
     Date,
     /// A value that cannot be read with certainty, and the reason.

@@ -282,7 +282,7 @@ impl<'s> Sheet<'s> {
             return (number.to_string(), CellKind::Unreadable(reason.to_owned()));
         }
         match format.show(number) {
-            Ok(text) => (text, CellKind::Number(number)),
+            Ok(text) => (text, CellKind::Number),
             Err(reason) => (number.to_string(), CellKind::Unreadable(format!("{reason}; enter the value as text"))),
         }
     }

@@ -294,7 +294,7 @@ impl Scan {
         self.narrow = narrow;
         for cell in row.cells.iter().filter(|cell| !cell.is_blank()) {
             let target = header.columns.get(cell.column).copied().flatten();
-            let is_written = matches!(cell.kind, CellKind::Text | CellKind::Number(_));
+            let is_written = matches!(cell.kind, CellKind::Text | CellKind::Number);
             if options.dates.is_none() && target.is_some_and(is_date) && is_written {
                 self.orders.see(row.line, without_formula(visible(&cell.text)))?;
             }
@@ -453,7 +453,7 @@ impl Plan {
                 return Err("The cell is a date, but the field is not; enter the value as text.".to_owned());
             }
             // Without a date format, the number can be a day or digits such as 20260131.
-            CellKind::Number(_) if is_date(field) && cell.text.parse::<f64>().is_ok() => {
+            CellKind::Number if is_date(field) && cell.text.parse::<f64>().is_ok() => {
                 return Err(format!(
                     "The cell contains the number {}, not a date; format the cell as a date.",
                     cell.text

@@ -108,7 +108,10 @@ impl Query {
         let mut violations = Violations::new();
         for (name, _) in self.parameters().filter(|(name, value)| !value.is_empty() && is_foreign_option(name)) {
             violations.report(name, |label| {
-                format!("The {label} parameter has no effect on a JSON request. Send options such as validate_only in the body.")
+                format!(
+                    "The {label} parameter has no effect on a JSON request. Send options such as validate_only in the body. To send a \
+                     table, set the header Content-Type to text/csv or the media type of .xlsx."
+                )
             });
         }
         if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }

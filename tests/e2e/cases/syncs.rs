@@ -61,6 +61,7 @@ async fn sync(service: &TestService, company: i64, layer: Layer, body: &Value) -
         let refused =
             json["data"]["results"].as_array().unwrap().iter().filter(|result| result["outcome"] == "refused").count();
         let mut msg = match refused {
+            0 if body["validate_only"] == true => "Every item is valid. Nothing was saved.".to_owned(),
             0 if json["data"]["absent_changed"] != 0 => "Every affiliate in the list is up to date.".to_owned(),
             0 => "The affiliates are up to date.".to_owned(),
             1 => "1 item was refused.".to_owned(),

@@ -52,6 +52,7 @@ pub(super) fn outcome(
     let saved = i32::from(ResultCode::Saved);
     let refused = unread + synced.results.iter().filter(|result| result.code != saved).count();
     let (status, code, mut msg) = match refused {
+        0 if is_dry => (StatusCode::OK, ResultCode::Saved, "Every item is valid. Nothing was saved.".to_owned()),
         0 if synced.absent_changed == 0 => {
             (StatusCode::OK, ResultCode::Saved, "The affiliates are up to date.".to_owned())
         }
