@@ -38,12 +38,28 @@ pub(super) struct Tally {
     pub(super) absent_changed: Option<u64>,
     /// Invalid rows, listed in the report.
     pub(super) bad: u64,
+    /// Saved rows whose record may have existed before, because a response was lost. Listed in the report.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) uncertain: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Tally {
+    /// Returns the number of rows without a result. Only a stopped import has such rows.
+    fn without_result(&self) -> u64 {
+        self.rows - (self.created + self.updated + self.skipped + self.bad + self.uncertain)
+    }
 }
 
 #[derive(Serialize)]
 struct Summary {
     #[serde(flatten)]
     tally: Tally,
+    #[serde(skip_serializing_if = "is_zero")]
+    without_result: u64,
     dry_run: bool,
     seconds: f64,
     rows_per_second: u64,
@@ -128,20 +144,21 @@ impl<'s> Recorder<'s> {
         let rows_per_second = (tally.rows as f64 / seconds.max(0.001)) as u64;
         let line = if json {
             let seconds = (seconds * 1000.0).round() / 1000.0;
-            serde_json::to_string(&Summary { tally, dry_run, seconds, rows_per_second, report })?
+            let without_result = tally.without_result();
+            serde_json::to_string(&Summary { tally, without_result, dry_run, seconds, rows_per_second, report })?
         } else {
-            let Tally { rows, created, updated, skipped, absent, absent_changed, bad } = tally;
+            let Tally { rows, created, updated, skipped, absent, absent_changed, bad, uncertain } = tally;
             let what = if dry_run {
                 let updated = if updated > 0 { format!(", {updated} would be updated") } else { String::new() };
                 format!("{rows} rows checked, nothing written: {created} valid{updated}")
             } else {
                 format!("{rows} rows: {created} created, {updated} updated")
             };
-            let unknown = match rows - (created + updated + skipped + bad) {
-                0 => String::new(),
-                unknown => format!(", {unknown} without a result"),
-            };
-            let listed = match (bad, absent.unwrap_or(0)) {
+            let counted = |count: u64, what: &str| if count == 0 { String::new() } else { format!(", {count} {what}") };
+            let unknown = counted(uncertain, "saved, possibly before this import")
+                + &counted(tally.without_result(), "without a result");
+            let listed = match (bad + uncertain, absent.unwrap_or(0)) {
+                _ if uncertain > 0 => "these rows",
                 (_, 0) => "the invalid rows",
                 (0, _) => "the absent affiliates",
                 _ => "the invalid rows and the absent affiliates",

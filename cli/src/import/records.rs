@@ -1,5 +1,7 @@
 //! Imports URLs and cases from JSON messages or exported CSV.
 
+use std::cell::Cell;
+
 use anyhow::{Context as _, bail};
 use compliance_api::{
     description::{Field, Kind},
@@ -22,6 +24,8 @@ use crate::service::{RecordKind, Service, patiently};
 
 /// Records per batch.
 const BATCH: usize = 500;
+const UNCERTAIN: &str =
+    "The record is saved. A response was lost, so it is unknown whether the record existed before this import.";
 
 /// Result for a record: code, whether the record was created, violations and message.
 type Outcome = (ResultCode, bool, Vec<FieldViolation>, String);
@@ -33,17 +37,29 @@ pub(super) trait FileRecord: Serialize + DeserializeOwned + Check + Send + 'stat
     /// Fields that every record must contain.
     const REQUIRED: &[&str];
 
-    /// Sends records and returns them with their outcomes. Sending the same records again changes nothing.
-    async fn send(records: Vec<Self>, service: &Service) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)>;
+    /// Sends records and returns them with their outcomes. Counts the attempts. Sending the same records again changes nothing.
+    async fn send(
+        records: Vec<Self>,
+        service: &Service,
+        attempts: &Cell<u32>,
+    ) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)>;
 }
 
 impl FileRecord for UrlObservation {
     const KIND: RecordKind = RecordKind::Urls;
     const REQUIRED: &[&str] = &["url"];
 
-    async fn send(observations: Vec<Self>, service: &Service) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)> {
+    async fn send(
+        observations: Vec<Self>,
+        service: &Service,
+        attempts: &Cell<u32>,
+    ) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)> {
         let request = ObserveUrlsRequest { observations };
-        let response = patiently(async || service.monitoring().observe_urls(request.clone()).await).await?;
+        let call = async || {
+            attempts.update(|attempts| attempts + 1);
+            service.monitoring().observe_urls(request.clone()).await
+        };
+        let response = patiently(call).await?;
         let results = response.results.into_iter();
         let outcomes = results.map(|result| (result.code(), result.created, result.violations, result.msg)).collect();
         Ok((request.observations, outcomes))
@@ -54,9 +70,17 @@ impl FileRecord for OpenCaseRequest {
     const KIND: RecordKind = RecordKind::Cases;
     const REQUIRED: &[&str] = &["request_id"];
 
-    async fn send(cases: Vec<Self>, service: &Service) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)> {
+    async fn send(
+        cases: Vec<Self>,
+        service: &Service,
+        attempts: &Cell<u32>,
+    ) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)> {
         let request = BatchOpenCasesRequest { cases };
-        let response = patiently(async || service.monitoring().batch_open_cases(request.clone()).await).await?;
+        let call = async || {
+            attempts.update(|attempts| attempts + 1);
+            service.monitoring().batch_open_cases(request.clone()).await
+        };
+        let response = patiently(call).await?;
         let results = response.results.into_iter();
         let outcomes = results.map(|result| (result.code(), result.created, result.violations, result.msg)).collect();
         Ok((request.cases, outcomes))
@@ -75,7 +99,8 @@ pub(super) async fn send<M: FileRecord>(
             continue;
         };
         let (positions, records): (Vec<Position>, Vec<M>) = rows.into_iter().unzip();
-        let (records, outcomes) = M::send(records, service).await?;
+        let attempts = Cell::new(0);
+        let (records, outcomes) = M::send(records, service, &attempts).await?;
         if outcomes.len() != records.len() {
             bail!("the service returned {} results for {} records", outcomes.len(), records.len());
         }
@@ -83,6 +108,11 @@ pub(super) async fn send<M: FileRecord>(
             let tally = &mut recorder.tally;
             match outcome {
                 (ResultCode::Saved, true, ..) => tally.created += 1,
+                // An earlier attempt may have created the record and lost only its response.
+                (ResultCode::Saved, false, ..) if attempts.get() > 1 => {
+                    tally.uncertain += 1;
+                    recorder.list(position, RowError::of_row(UNCERTAIN));
+                }
                 (ResultCode::Saved, false, ..) if M::KIND == RecordKind::Urls => tally.updated += 1,
                 (ResultCode::Saved, false, ..) => tally.skipped += 1,
                 (_, _, violations, msg) if violations.is_empty() => recorder.reject(position, RowError::of_row(msg)),

@@ -148,7 +148,7 @@ fn import_rejects_api_list_responses() {
                 let arguments = [&[what, &path, "--company", "2"], options].concat();
                 let (code, printed) = import(&data, &service, &arguments);
                 assert_eq!(code, Some(2), "{what} {name}: {printed}");
-                let unknown = if name == "list.csv" { "is not a field" } else { "unknown field" };
+                let unknown = if name == "list.csv" { "are not fields" } else { "unknown field" };
                 assert!(printed.contains(unknown) && printed.contains("`compliance export`"), "{printed}");
             }
         }

@@ -51,6 +51,22 @@ async fn retried_import_batch_reports_no_false_duplicates() {
             assert_eq!(import(&format!("{header}{rows}"), choice), expected, "{choice}");
             assert!(proxy.has_lost_answer());
         }
+        // The service cannot tell whether the earlier attempt created a URL or case, so the report names these rows.
+        for (kind, statement, row) in [
+            ("urls", "insert into compliance_urls", r#"{"url":"https://a.example/"}"#),
+            ("cases", "insert into compliance_cases", r#"{"request_id":"R-1","case":{"client_affiliate_id":"B-1"}}"#),
+        ] {
+            let path = file(&data, &format!("{kind}.ndjson"), row.as_bytes());
+            proxy.lose_answer_to(statement);
+            let arguments = ["import", kind, &path, "--company", "7", "--json", "--database-url", &through_proxy];
+            let (status, summary, log) = output(compliance(&data).args(arguments));
+            assert!(status.success() && proxy.has_lost_answer(), "{log}");
+            let summary: Value = serde_json::from_str(&summary).unwrap();
+            let counts = ["rows", "created", "updated", "skipped", "bad", "uncertain"].map(|name| &summary[name]);
+            assert_eq!(counts, [1, 0, 0, 0, 0, 1], "{summary}");
+            let report = std::fs::read_to_string(summary["report"].as_str().unwrap()).unwrap();
+            assert!(report.starts_with(r#"{"row":1,"#) && report.contains("a response was lost"), "{report}");
+        }
         proxy
     })
     .await
