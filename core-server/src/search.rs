@@ -26,19 +26,29 @@ pub(crate) fn query<'q>(
     sqlx::query(statement).bind(company_id).bind(patterns(text)).bind(limit).bind(record_id(kind, text))
 }
 
-/// Returns a pattern for each word.
+/// Returns a pattern for each word. Ignores separators after words, as in `Carter, Linda`.
 pub(crate) fn patterns(text: &str) -> Vec<String> {
-    text.split_whitespace().map(pattern).collect()
+    let bare = |word: &'_ str| match word.trim_end_matches([',', ';']) {
+        "" => pattern(word),
+        bare => pattern(bare),
+    };
+    text.split_whitespace().map(bare).collect()
+}
+
+/// Returns a pattern for texts that consist of exactly these words.
+pub(crate) fn whole_pattern(text: &str) -> String {
+    let words: Vec<String> = text.split_whitespace().map(pattern).collect();
+    format!(r"^\s*{}\s*$", words.join(r"\s+"))
 }
 
 /// Parses text as an ID: `494`, `#494`, or `URL 494` for the kind `URL`.
 pub(crate) fn record_id(kind: &str, text: &str) -> Option<i64> {
     let text = text.trim();
     let number = match text.get(..kind.len()) {
-        Some(word) if word.eq_ignore_ascii_case(kind) => text[kind.len()..].trim_start(),
+        Some(word) if word.eq_ignore_ascii_case(kind) => text[kind.len()..].trim_start_matches([' ', ':']),
         _ => text,
     };
-    let digits = number.strip_prefix('#').unwrap_or(number);
+    let digits = number.strip_prefix('#').map_or(number, str::trim_start);
     digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
@@ -50,10 +60,20 @@ fn is_mark(character: char) -> bool {
 }
 
 /// Letters with a stroke and ligatures, which Unicode does not decompose.
-const PLAIN: [(char, &str); 8] =
-    [('ø', "o"), ('Ø', "o"), ('ł', "l"), ('Ł', "l"), ('đ', "d"), ('Đ', "d"), ('æ', "ae"), ('Æ', "ae")];
+const PLAIN: [(char, &str); 10] = [
+    ('ø', "o"),
+    ('Ø', "o"),
+    ('ł', "l"),
+    ('Ł', "l"),
+    ('đ', "d"),
+    ('Đ', "d"),
+    ('æ', "ae"),
+    ('Æ', "ae"),
+    ('œ', "oe"),
+    ('Œ', "oe"),
+];
 
-/// Folds a letter to lower case without accents, or to two letters, such as `ss` for `ß`. Other characters stay unchanged.
+/// Folds a letter to lower case without accents, or to several letters, such as `ss` for `ß`. Other characters stay unchanged.
 fn folded(character: char) -> Vec<char> {
     if !character.is_alphanumeric() {
         return vec![character];
@@ -65,11 +85,11 @@ fn folded(character: char) -> Vec<char> {
     let plain = [character].into_iter().nfd().filter(|part| !is_mark(*part));
     let plain = plain.flat_map(char::to_lowercase).flat_map(char::to_uppercase).flat_map(char::to_lowercase);
     let plain: Vec<char> = plain.collect();
-    let is_plain = (1..=2).contains(&plain.len()) && plain.iter().all(|letter| letter.is_alphanumeric());
+    let is_plain = (1..=3).contains(&plain.len()) && plain.iter().all(|letter| letter.is_alphanumeric());
     if is_plain { plain } else { vec![character] }
 }
 
-/// All characters that fold to the same one or two letters.
+/// All characters that fold to the same letters.
 static ALIKE: LazyLock<HashMap<Vec<char>, String>> = LazyLock::new(|| {
     let mut alike = HashMap::<_, String>::new();
     for character in '\0'..='\u{1ffff}' {
@@ -97,8 +117,15 @@ fn pattern(word: &str) -> String {
     let mut pattern = String::with_capacity(plain.len() * 64);
     let mut rest = plain.as_slice();
     while let [first, after @ ..] = rest {
-        // A single character can match two letters, such as `ß`.
-        if let [second, after @ ..] = after
+        // A single character can match two letters, such as `ß`, or three, such as `ﬃ`.
+        if let [second, third, after @ ..] = after
+            && let (Some(pair), Some(next)) = (ALIKE.get(&rest[..2]), ALIKE.get(&rest[1..3]))
+        {
+            let [first, second, third] = [first, second, third].map(|letter| one(*letter));
+            let all = ALIKE.get(&rest[..3]).map(|letters| format!("|[{letters}]")).unwrap_or_default();
+            pattern += &format!("(?:{first}(?:{second}{third}|[{next}])|[{pair}]{third}{all})");
+            rest = after;
+        } else if let [second, after @ ..] = after
             && let Some(letters) = ALIKE.get(&rest[..2])
         {
             pattern.extend(["(?:", &one(*first), &one(*second), "|[", letters, "])"]);
@@ -141,7 +168,8 @@ mod tests {
             ("ßẞÆ", "ssssae"),
             ("Σς", "σσ"),
             ("İıK", "iik"),
-            ("ﬁ", "fi"),
+            ("ﬁﬃ", "fiffi"),
+            ("Œœ", "oeoe"),
             ("Й", "и"),
             ("が你", "が你"),
             ("½-_", "½-_"),
@@ -157,6 +185,12 @@ mod tests {
         assert_eq!(pattern("garc\u{327}on"), garcon);
         assert!(garcon.contains('ç') && garcon.contains('Ñ') && garcon.contains("[\u{300}-\u{36f}]*"), "{garcon}");
         assert!(pattern("strasse").contains("|[ßẞ])"), "{}", pattern("strasse"));
+        for (query, text) in [("office", "ﬁﬀ"), ("griffin", "ﬃ"), ("soeur", "œ")] {
+            assert!(
+                text.chars().filter(|letter| !letter.is_ascii()).all(|letter| pattern(query).contains(letter)),
+                "{query}"
+            );
+        }
         assert_eq!(pattern("你が가"), "你(?:が|か\u{3099})(?:\u{1100}\u{1161}|[가])");
         assert_eq!(pattern(r"%_.*\[("), r"\%\_\.\*\\\[\(");
         assert_eq!(pattern("’-"), "['’‘ʼ´`][-‐‑–]");
@@ -170,6 +204,8 @@ mod tests {
             ("#494", Some(494)),
             (" URL 494 ", Some(494)),
             ("url #494", Some(494)),
+            ("URL: 494", Some(494)),
+            ("# 494", Some(494)),
             ("url", None),
             ("case 494", None),
             ("49a", None),

@@ -77,7 +77,9 @@ pub enum StartError {
     Reflection(#[from] tonic_reflection::server::Error),
     /// The restore check failed, or positions could not be advanced after a restore.
     #[error(
-        "cannot check whether the database was restored: run `compliance restored` as the owner of the tables: {0}"
+        "cannot check whether the database was restored{}: {0}",
+        // Without a response from the database, the command would only make positions jump.
+        if .0.as_database_error().is_some() { "; run `compliance restored` as the owner of the tables" } else { "" }
     )]
     Restored(sqlx::Error),
     /// The database keeps changes for less time than this core requires.

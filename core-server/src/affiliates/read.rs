@@ -176,11 +176,12 @@ fn phone_digits(text: &str) -> Option<String> {
     (is_phone && digits.len() >= SHORTEST_PHONE).then_some(digits)
 }
 
-/// Returns exact name matches first, then affiliates that contain the words or the phone number, by ID.
+/// Returns exact matches of the ID, name or client identifier first, then affiliates that contain the words or the phone number, by ID.
 pub(super) async fn search(source: Source, request: &SearchAffiliatesRequest) -> Result<Records<Affiliate>, Error> {
     let SearchAffiliatesRequest { q, limit } = request;
     let company_id = source.company_id;
-    let query = || search::query(*SEARCH, KIND, company_id, q, *limit).bind(q.trim()).bind(phone_digits(q));
+    let query =
+        || search::query(*SEARCH, KIND, company_id, q, *limit).bind(search::whole_pattern(q)).bind(phone_digits(q));
     read_records(source, query, Reader::<Affiliate>::read).await
 }
 
