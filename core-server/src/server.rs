@@ -76,11 +76,7 @@ pub enum StartError {
     #[error("cannot start gRPC reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
     /// The restore check failed, or positions could not be advanced after a restore.
-    #[error(
-        "cannot check whether the database was restored{}: {0}",
-        // Without a response from the database, the command would only make positions jump.
-        if .0.as_database_error().is_some() { "; run `compliance restored` as the owner of the tables" } else { "" }
-    )]
+    #[error("cannot check whether the database was restored{}: {0}", advice(.0))]
     Restored(sqlx::Error),
     /// The database keeps changes for less time than this core requires.
     #[error(
@@ -99,6 +95,11 @@ pub enum StartError {
     /// The CA file for webhooks cannot be used.
     #[error("cannot use the --webhook-ca file: {0}")]
     WebhookAuthorities(String),
+}
+
+/// Returns advice on a failed restore check. Without a response from the database, a jump of the positions would be useless.
+fn advice(error: &sqlx::Error) -> &'static str {
+    if error.as_database_error().is_some() { "; run `compliance restored` as the owner of the tables" } else { "" }
 }
 
 /// The core, backed by a database.

@@ -18,6 +18,9 @@ pub(crate) const DISCARD_TIME: Duration = Duration::from_secs(5);
 /// How much of a rejected body to read, in bytes, unless twice the body limit is more.
 pub(crate) const DISCARD_BYTES: usize = 8 << 20;
 
+/// Maximum time to read a table file.
+pub(crate) const FILE_TIME: Duration = Duration::from_secs(20);
+
 /// Maximum number of entity tags in `If-Match`.
 pub(crate) const MAX_ENTITY_TAGS: usize = 50;
 /// Maximum number of digits in an etag, a 64-bit integer.

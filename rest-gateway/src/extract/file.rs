@@ -2,9 +2,10 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    io::Cursor,
+    io::{self, Cursor, Read, Seek, SeekFrom},
     ops::ControlFlow,
     str::FromStr,
+    time::Instant,
 };
 
 use admission::{Reservation, off_thread};
@@ -29,6 +30,7 @@ use crate::{
     caller::Caller,
     content::{FILE_OPTIONS, is_foreign_option},
     envelope::{OfFile, Rejection, respond_invalid},
+    limits::FILE_TIME,
     route::is_parameter,
 };
 
@@ -121,6 +123,28 @@ fn named<T: FromStr>(option: &str, value: &str, names: &[&str]) -> Result<T, Str
     known.ok_or_else(|| not_one_of(option, names))
 }
 
+/// A file's bytes, until the time to read them has passed. A small file can take long to read.
+struct Bounded {
+    bytes: Cursor<Bytes>,
+    end: Instant,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if Instant::now() < self.end {
+            return self.bytes.read(buffer);
+        }
+        let message = format!("reading the file takes more than {} s: split the file", FILE_TIME.as_secs());
+        Err(io::Error::other(FileError::Limit(message)))
+    }
+}
+
+impl Seek for Bounded {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        self.bytes.seek(position)
+    }
+}
+
 /// The rows of a file, as messages.
 pub(crate) struct Rows<M> {
     pub(crate) records: Vec<M>,
@@ -197,7 +221,9 @@ impl<M: Message> Rows<M> {
         record: fn(T) -> M,
         memory: &mut Reservation,
     ) -> Result<Self, Error> {
-        let mut table = Table::<T>::open(Cursor::new(bytes), options).map_err(|error| file_error(&error))?;
+        let mut table =
+            Table::<T>::open(Bounded { bytes: Cursor::new(bytes), end: Instant::now() + FILE_TIME }, options)
+                .map_err(|error| file_error(&error))?;
         self.notes = table.notes().to_vec();
         let (mut used, mut failure) = (memory.bytes(), None);
         let read = table.read(|Row { line, record: read, .. }: Row<T>| {
@@ -320,5 +346,23 @@ fn file_error(error: &FileError) -> Error {
     match error {
         FileError::Kind(_) => Error::new(Reason::ContentTypeInvalid, sentence),
         _ => Error::invalid(Violations::one(error.option().unwrap_or("body"), sentence)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Cursor, time::Instant};
+
+    use bytes::Bytes;
+    use compliance_api::v1::UrlInput;
+    use spreadsheets::{Options, Table};
+
+    use super::Bounded;
+
+    #[test]
+    fn reading_a_file_ends_after_its_time() {
+        let bytes = Cursor::new(Bytes::from_static(b"url\nhttps://a.example/\n"));
+        let error = Table::<UrlInput>::open(Bounded { bytes, end: Instant::now() }, Options::default()).err().unwrap();
+        assert_eq!(error.to_string(), "reading the file takes more than 20 s: split the file");
     }
 }
