@@ -37,10 +37,10 @@ export async function partsOf({ resource, id, operation, request_id: request, ti
   }
 }
 
-/** Returns the infraction type and name in a part. */
+/** Returns the infraction in a part. */
 export function infractionIn(part, names) {
   const [type, name] = ["infraction_type_id", "infraction_name_id"].map((field) => names.name(field, valueOf(part, field)));
-  return { infraction_type: type, infraction_name: name };
+  return { infraction_type: type, infraction_name: name, created_date: valueOf(part, "created_date") };
 }
 
 /** Describes a change to a part, such as `added the incident URL 12 (Health Claim)`. */

@@ -66,11 +66,11 @@ function againButton(rejection, again) {
 /** Returns whether the same request can succeed later. */
 const passes = ({ status }) => status === 0 || status === 401 || status === 429 || status >= 500;
 
-/** Returns a message about a rejection. `again` repeats the request, if a retry can help. */
-export function rejectionMessage(rejection, again) {
+/** Returns a message about a rejection. `again` repeats the request, if a retry can help. `done` says what succeeded before. */
+export function rejectionMessage(rejection, again, done = null) {
   // Only the sentence is an alert, so screen readers do not announce the countdown of the button.
   return element("div", { class: "message error" },
-    element("p", { role: "alert" }, sentence(rejection)),
+    element("p", { role: "alert" }, done && `${done} `, sentence(rejection)),
     rejection.requestId && element("p", { class: "hint" }, "Request ID: ", element("code", {}, rejection.requestId)),
     again && passes(rejection) && element("p", {}, againButton(rejection, again)));
 }
@@ -92,4 +92,9 @@ export async function attempt(signal, action, onRejection) {
     if (!(error instanceof Rejection)) throw error;
     return onRejection(error);
   }
+}
+
+/** Shows a saved record again with the message `done`. If the record cannot be read, passes a message to `put` that says so. */
+export function showSaved(done, show, put, signal) {
+  return attempt(signal, () => show(done), (rejection) => put(rejectionMessage(rejection, () => showSaved(done, show, put, signal), done)));
 }

@@ -4,8 +4,8 @@ import { alpha2 } from "./countries.js";
 import { element, removeDone } from "./elements.js";
 import { infractionIn } from "./history-parts.js";
 import { author, tagsOf, visibleFields } from "./history-words.js";
-import { entryOf, infractionOf } from "./infractions.js";
-import { attempt, rejectionMessage } from "./rejections.js";
+import { entryOf } from "./infractions.js";
+import { attempt, rejectionMessage, showSaved } from "./rejections.js";
 import { call } from "./requests.js";
 import { VOCABULARIES } from "./vocabularies.js";
 
@@ -24,23 +24,24 @@ function sent(field, before, names) {
   return field === "affiliate_id" ? Number(before) : before;
 }
 
-/** Returns the fields that undo a change, or null if it cannot be undone. */
+/** Returns the request body that undoes a change, and the earlier values by field, or null if it cannot be undone. */
 function undoing(kind, change, names) {
   const fields = visibleFields(change).filter(({ field }) => kind.isOwn(field));
   const count = fields.length + (change.resource === "url" ? names.parts(change).length : 0);
   const body = Object.fromEntries(fields.map(({ field, before }) => [field in VOCABULARIES ? field.replace(/_id$/, "") : field, sent(field, before, names)]));
   const isPossible = change.operation === "updated" && count > 0 && !Object.values(body).includes(undefined);
-  return isPossible ? { fields: new Set(fields.map(({ field }) => field)), body } : null;
+  return isPossible ? { fields: new Map(fields.map(({ field, before }) => [field, before])), body } : null;
 }
 
-/** Returns a URL's infractions without the ones a review added and with the ones it removed, or null if it changed none. */
+/** Returns a URL's infractions without the ones a review added and with the ones it removed, or null if they are the same. */
 function formerInfractions(record, change, names) {
   const parts = names.parts(change);
-  if (change.resource !== "url" || parts.length === 0) return null;
-  const of = (operation) => new Set(parts.filter((part) => part.operation === operation).map((part) => entryOf(infractionIn(part, names))));
-  const added = of("created");
-  const earlier = new Set([...record.infractions.map(entryOf), ...of("deleted")]);
-  return [...earlier].filter((entry) => !added.has(entry)).map(infractionOf);
+  if (change.resource !== "url") return null;
+  const byEntry = (infractions) => new Map(infractions.map((infraction) => [entryOf(infraction), infraction]));
+  const of = (operation) => byEntry(parts.filter((part) => part.operation === operation).map((part) => infractionIn(part, names)));
+  const [added, current] = [of("created"), byEntry(record.infractions)];
+  const earlier = new Map([...of("deleted"), ...current].filter(([entry]) => !added.has(entry)));
+  return earlier.size === current.size && [...earlier.keys()].every((entry) => current.has(entry)) ? null : [...earlier.values()];
 }
 
 /**
@@ -54,34 +55,39 @@ export function undoButton({ resource, id, change, names, later, put, mayLeave, 
   const path = `api/${kind.section}/${id}`;
   let isRunning = false;
 
-  async function run(isSure) {
+  /** Undoes the change, unless the fields have changed since the user last saw their changes. `seen` is the last position that the user saw. */
+  async function run(seen) {
     // Read the tag first. A change after this read fails the PATCH with 412.
     const { body, tag } = await call("GET", path, { signal });
-    const followed = isSure ? [] : (await later(change.position)).filter(({ fields }) => fields.some(({ field }) => undo.fields.has(field)));
-    if (followed.length > 0) {
+    const followed = (await later(change.position)).filter(({ fields }) => fields.some(({ field }) => undo.fields.has(field)));
+    const infractions = formerInfractions(body.data, change, names);
+    const last = (name) => followed.flatMap(({ fields }) => fields).find(({ field }) => field === name);
+    // The response to an earlier attempt may have been lost.
+    const isUndone = infractions === null && [...undo.fields].every(([field, before]) => last(field)?.after === before);
+    const position = followed[0]?.position ?? seen;
+    if (!isUndone && position > seen) {
       await names.learn(followed);
       const lines = followed.reverse().flatMap((other) => other.fields.filter(({ field }) => undo.fields.has(field)).map((field) => element("li", {}, author(other), " ", names.phrase(other, field))));
       put(element("div", { class: "message error", role: "alert" },
         element("p", {}, "Nothing was undone: these fields have changed again."),
         element("ul", { "aria-label": "Later changes" }, lines),
-        element("p", {}, element("button", { type: "button", on: { click: () => start(true) } }, "Undo anyway"))));
+        element("p", {}, element("button", { type: "button", on: { click: () => start(position) } }, "Undo anyway"))));
       return;
     }
-    const infractions = formerInfractions(body.data, change, names);
-    await call("PATCH", path, { body: { ...undo.body, ...(infractions && { infractions }) }, signal, ifMatch: tag });
-    await reload("The change was undone.", true);
+    if (!isUndone) await call("PATCH", path, { body: { ...undo.body, ...(infractions && { infractions }) }, signal, ifMatch: tag });
+    await showSaved("The change was undone.", (done) => reload(done, true), put, signal);
   }
 
-  async function start(isSure) {
+  async function start(seen) {
     if (isRunning || !mayLeave()) return;
     isRunning = true;
     removeDone();
-    await attempt(signal, () => run(isSure), async (rejection) => {
+    await attempt(signal, () => run(seen), async (rejection) => {
       // Someone else changed the record first. Check again whether that change concerns these fields.
-      if (rejection.status === 412) await attempt(signal, () => run(false), (again) => put(rejectionMessage(again, null)));
+      if (rejection.status === 412) await attempt(signal, () => run(seen), (again) => put(rejectionMessage(again, null)));
       else put(rejectionMessage(rejection, null));
     });
     isRunning = false;
   }
-  return element("button", { type: "button", "aria-label": `Undo the change of ${change.time}`, on: { click: () => start(false) } }, "Undo");
+  return element("button", { type: "button", "aria-label": `Undo the change of ${change.time}`, on: { click: () => start(change.position) } }, "Undo");
 }

@@ -72,6 +72,36 @@ async function conflicts(page) {
   await becomes(async () => (await column(page, 6)).sort(), ["Active", "Terminated"]);
 }
 
+/** Checks that "Undo anyway" overwrites only changes that the page has shown, and that undoing keeps the dates of infractions. */
+async function undoingAnyway(page) {
+  const later = () => page.getByRole("list", { name: "Later changes" }).getByRole("listitem").allInnerTexts();
+  const [id] = await openCases(1);
+  await api("PATCH", `cases/${id}`, { note: "one", risk_level: "Low" });
+  await page.goto(`${base}/console#/cases/${id}`);
+  await onRecord(page, `Case ${id}`);
+  await api("PATCH", `cases/${id}`, { note: "two" });
+  await page.getByRole("button", { name: /^Undo the change/ }).click();
+  await becomes(later, ["bea changed Note from one to two"]);
+  await api("PATCH", `cases/${id}`, { note: "three", risk_level: "Critical" });
+  await press(page, "Undo anyway");
+  await becomes(later, ["bea changed Note from one to two", "bea changed Note from two to three", "bea changed Risk level from Low to Critical"]);
+  assert.deepEqual([(await read("cases", id)).note, (await read("cases", id)).risk_level], ["three", "Critical"]);
+  await press(page, "Undo anyway");
+  await message(page, "The change was undone.");
+  assert.deepEqual([(await read("cases", id)).note, (await read("cases", id)).risk_level], [null, null]);
+  await api("POST", `cases/${id}/close`, {});
+
+  const [{ detail: { url_id: url } }] = await api("POST", "urls", { urls: [{ url: `https://together.example/${Date.now()}/undo` }] });
+  const found = { infraction_type: "Health Claim", infraction_name: null, created_date: "2026-01-02 03:04:05" };
+  await api("PATCH", `urls/${url}`, { infractions: [found] });
+  await api("PATCH", `urls/${url}`, { infractions: [] });
+  await page.goto(`${base}/console#/urls/${url}`);
+  await onRecord(page, `URL ${url}`);
+  await page.getByRole("list", { name: "Changes" }).locator("> li", { hasText: "removed the infraction Health Claim" }).getByRole("button", { name: /^Undo/ }).click();
+  await message(page, "The change was undone.");
+  assert.deepEqual((await read("urls", url)).infractions, [found]);
+}
+
 /** Checks that undoing also restores dates, and skips records that a colleague has changed since. */
 async function undoing(page) {
   const [closed, changed] = await openCases(2);
@@ -180,4 +210,4 @@ async function commonNames(page) {
   await api("POST", `cases/${own}/close`, {});
 }
 
-module.exports = { conflicts, undoing, selections, exportsOfOneMoment, otherTexts, commonNames };
+module.exports = { conflicts, undoing, undoingAnyway, selections, exportsOfOneMoment, otherTexts, commonNames };
