@@ -10,7 +10,7 @@ import { columnPicker, recordSplitter } from "../src/console/export.js";
 import { refusal } from "../src/console/session.js";
 import { ago, hasEnded, instant, isOverdue, isTimestamp } from "../src/console/timestamps.js";
 import { shortUrl } from "../src/console/urls.js";
-import { merged, sent } from "../src/console/work.js";
+import { changedFields, merged, sent } from "../src/console/work.js";
 
 const NOW = Date.parse("2026-08-15T12:00:00Z");
 
@@ -143,4 +143,16 @@ test("only unknown columns can be ignored", () => {
 test("refused sign-ins say what to do", () => {
   assert.equal(refusal({ message: "The bearer token has expired." }), "Your sign-in has expired. Sign in again.");
   assert.match(refusal({ message: "The bearer token is invalid." }), /^The service did not accept your sign-in\. Sign in again\./);
+});
+
+test("changes by programs are not conflicts", () => {
+  const infraction = { infraction_type: "Health Claim", infraction_name: null, created_date: "2026-01-02 03:04:05" };
+  const url = { incident_status: "New", infractions: [infraction], case_id: null, last_seen: "2026-01-02 03:04:05" };
+  const seen = { ...url, infractions: [{ ...infraction, created_date: null }], last_seen: "2026-02-03 04:05:06" };
+  assert.deepEqual(changedFields("urls", url, seen), []);
+  assert.deepEqual(changedFields("urls", url, { ...url, infractions: [], case_id: 4 }), ["infractions", "case_id"]);
+  const record = { case_status: "New", distributor_id: 1, affiliate_name: "Ann", case_country: null, incidents: [], last_updated_date: null };
+  assert.deepEqual(changedFields("cases", record, { ...record, affiliate_name: "Anne", last_updated_date: "2026-01-02 03:04:05" }), []);
+  const incidents = [{ incident_id: 1, incident_type: "form", reference: "form 1", url_id: null, infraction_type: null, infraction_name: null }];
+  assert.deepEqual(changedFields("cases", record, { ...record, distributor_id: 2, case_country: "Switzerland", incidents }), ["distributor_id", "case_country", "incidents"]);
 });

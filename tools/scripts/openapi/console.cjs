@@ -20,6 +20,7 @@ const STEPS = {
   ...require("./console/work.cjs"),
   ...require("./console/desk.cjs"),
   ...require("./console/together.cjs"),
+  ...require("./console/interrupted.cjs"),
   ...require("./console/exports.cjs"),
   ...require("./console/sessions.cjs"),
   ...require("./console/rejections.cjs"),

@@ -5,7 +5,7 @@ import { alpha2, countries } from "./countries.js";
 import { affiliateFields } from "./description.js";
 import { doneMessage, element, put, removeDone, show, tell, value } from "./elements.js";
 import { field, haveValidDates, select, showViolations } from "./fields.js";
-import { attempt, rejectionMessage } from "./rejections.js";
+import { attempt, rejectionMessage, showSaved } from "./rejections.js";
 import { call } from "./requests.js";
 import { backLink } from "./visited.js";
 
@@ -54,10 +54,10 @@ function valuesOf(record, controls) {
 }
 
 /**
- * Returns a form with these fields. `save` receives the changed values. `reread` returns the current record after someone else has changed
- * it. With `cancel`, the form has a button that calls it.
+ * Returns a form with these fields. `save` receives the changed values. `reload` then shows the record again with a message. `reread` returns
+ * the current record after someone else has changed it. With `cancel`, the form has a button that calls it.
  */
-export function affiliateForm({ fields, title, record, signal, save, reread = null, cancel = null }) {
+export function affiliateForm({ fields, title, record, signal, save, reload = () => {}, reread = null, cancel = null }) {
   const controls = controlsOf(fields);
   let saved = valuesOf(record, controls);
   const messages = element("div", {});
@@ -69,18 +69,25 @@ export function affiliateForm({ fields, title, record, signal, save, reread = nu
   };
   const changes = () => [...controls].filter(([name, { input }]) => input.validity.badInput || input.value !== saved.get(name));
 
-  /** Shows the other person's changes, and keeps the user's input. */
+  /** Shows the other person's changes, and keeps the user's input. If nobody else has changed the record, saves the rest of the input. */
   async function showConflict() {
-    const [before, mine] = [saved, changes().map(([name, { input }]) => [name, input.value])];
+    const [before, mine] = [saved, new Map(changes().map(([name, { input }]) => [name, input.value]))];
     set(valuesOf(await reread(), controls));
-    const list = [...saved].filter(([name, text]) => text !== before.get(name)).map(([name, text]) => (
+    // The response to an earlier attempt may have been lost.
+    const list = [...saved].filter(([name, text]) => text !== before.get(name) && text !== mine.get(name)).map(([name, text]) => (
       element("li", {}, `${fields.find((each) => each.name === name).label}: `, value(before.get(name)), " → ", value(text))));
     for (const [name, text] of mine) controls.get(name).input.value = text;
+    const isDone = changes().length === 0;
+    if (list.length === 0) {
+      await (isDone ? showRecord() : submit());
+      return;
+    }
     put(messages, element("div", { class: "message error", role: "alert" },
-      element("p", {}, "Nothing was saved: someone else has changed this affiliate."),
+      element("p", {}, `${isDone ? "Your change is saved, but" : "Nothing was saved:"} someone else has changed this affiliate.`),
       element("ul", { "aria-label": "Changes by someone else" }, list),
-      element("p", {}, "What you typed stays in the form. Save again to apply it.")));
+      !isDone && element("p", {}, "What you typed stays in the form. Save again to apply it.")));
   }
+  const showRecord = () => showSaved("Saved.", reload, (message) => put(messages, message), signal);
   const button = element("button", { type: "submit", class: "primary" }, "Save");
   let isSaving = false;
 
@@ -99,6 +106,7 @@ export function affiliateForm({ fields, title, record, signal, save, reread = nu
     await attempt(signal, async () => {
       await save(body);
       saved = typed();
+      await showRecord();
     }, async (rejection) => {
       if (rejection.status === 412) {
         await attempt(signal, showConflict, (again) => put(messages, rejectionMessage(again, null)));

@@ -45,8 +45,9 @@ export function affiliateView(id) {
         return record;
       };
       const save = async (changes) => {
-        await call("PUT", `api/affiliates/${id}`, { body: { id: record.id, ...changes }, signal, ifMatch: tag });
-        await render("Saved.");
+        const answer = await call("PUT", `api/affiliates/${id}`, { body: { id: record.id, ...changes }, signal, ifMatch: tag });
+        tag = answer.tag ?? tag;
+        isCurrent = false;
       };
       const opening = openCase({ affiliate_id: record.id }, [], signal);
       const messages = element("div", {});
@@ -55,7 +56,7 @@ export function affiliateView(id) {
         element("aside", { "aria-label": "Properties" }, fieldsToRead(fields, record)),
         element("div", { class: "found" }, related(record.id, signal)), activity("affiliate", record.id, signal));
       const open = () => {
-        form = affiliateForm({ fields, title: `Affiliate ${record.id}`, record, signal, save, reread, cancel });
+        form = affiliateForm({ fields, title: `Affiliate ${record.id}`, record, signal, save, reload: render, reread, cancel });
         edit.hidden = true;
         desk.replaceWith(form.node);
         /** @type {HTMLElement} */ (form.node.querySelector("form :is(input, select, textarea)")).focus();

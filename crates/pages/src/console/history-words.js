@@ -10,7 +10,7 @@ import { VOCABULARIES, vocabularies } from "./vocabularies.js";
 
 /** Fields that every change to a record updates. */
 const INTERNAL = new Set(["etag", "last_updated_date"]);
-const LABELS = { affiliate_id: "Affiliate", case_id: "Case" };
+const LABELS = { affiliate_id: "Affiliate", distributor_id: "Affiliate", case_id: "Case" };
 const CREATED = { case: "opened the case", url: "added the URL" };
 // Longer texts are truncated.
 const LONGEST = 200;

@@ -3,27 +3,33 @@
 import { label, words } from "./description.js";
 import { doneMessage, element, put as show, removeDone, value } from "./elements.js";
 import { field, haveValidDates, select, showViolations, WORK_DATES } from "./fields.js";
+import { fieldLabel } from "./history-words.js";
 import { entryOf, infractionOf, infractionsControl, infractionText } from "./infractions.js";
-import { attempt, rejectionMessage } from "./rejections.js";
+import { attempt, rejectionMessage, showSaved } from "./rejections.js";
 import { call } from "./requests.js";
 import { claims } from "./session.js";
 import { tagsControl } from "./tags.js";
 import { hasEnded } from "./timestamps.js";
 import { vocabularies } from "./vocabularies.js";
 
-/** The texts, field vocabularies and editable fields of each list. */
+/**
+ * The texts, field vocabularies and editable fields of each list. `others` are the fields that colleagues can change outside the form. It omits
+ * dates, because the service sets them together with these fields. Programs constantly change further fields, such as `last_seen`.
+ */
 export const SECTIONS = {
   cases: {
     title: "Work on this case",
     what: "case",
     names: { case_status: "case_status", sub_status: "case_sub_status", risk_level: "risk_level", notice_status: "notice_status" },
     fields: ["case_status", "sub_status", "case_worker", "risk_level", "notice_status", "follow_up_date", "tags", "note"],
+    others: ["distributor_id", "case_country", "submitter", "sub_affiliate_id", "incidents"],
   },
   urls: {
     title: "Review this URL",
     what: "URL",
     names: { incident_status: "url_incident_status" },
     fields: ["incident_status", "infractions", "false_positive", "disabled", "note"],
+    others: ["case_id"],
   },
 };
 /** Fields whose controls hold a list. */
@@ -66,12 +72,23 @@ export function merged(before, after, theirs) {
   return JSON.stringify([...kept, ...mine.filter((entry) => !old.includes(entry) && !others.includes(entry))]);
 }
 
-/** Describes how fields differ between two states of a record. */
-function differences(names, before, after) {
-  const texts = (record, name) => (name === "infractions" ? record.infractions.map(infractionText) : [words(name, record[name]) ?? ""].flat());
-  const shown = (record, name) => value(texts(record, name).join(", "));
-  return names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
-    .map((name) => element("li", {}, `${label(name)}: `, shown(before, name), " → ", shown(after, name)));
+/** Returns an incident's text, such as `URL 12 (Health Claim)`. */
+function incidentText(incident) {
+  const infraction = infractionText(incident);
+  return `${incident.url_id === null ? incident.reference : `URL ${incident.url_id}`}${infraction && ` (${infraction})`}`;
+}
+
+/** Returns a field's value in words, as a list. */
+function texts(record, name) {
+  if (name === "infractions") return record.infractions.map(infractionText);
+  if (name === "incidents") return record.incidents.map(incidentText);
+  return [words(name, record[name === "distributor_id" ? "affiliate_name" : name]) ?? ""].flat();
+}
+
+/** Returns the fields that officers work with and that differ between two states of a record. */
+export function changedFields(section, before, after) {
+  const compared = (record, name) => JSON.stringify(["infractions", "incidents"].includes(name) ? texts(record, name) : record[name]);
+  return [...SECTIONS[section].fields, ...SECTIONS[section].others].filter((name) => compared(before, name) !== compared(after, name));
 }
 
 /**
@@ -121,47 +138,60 @@ export async function work(section, id, first, signal, { reload, changed }) {
   const put = (message) => show(box, message);
   const say = (text) => put(element("div", { class: "message", role: "status" }, element("p", {}, text)));
 
-  /** Shows the other person's changes, and keeps the user's input. If only a program has changed the record, calls `again`. */
-  async function showConflict(again) {
+  /**
+   * Shows the other person's changes, and keeps the user's input. `wanted` contains the fields that the request sets, and `done` the message
+   * for its success. If nobody else has changed the record, calls `again`, unless the record already has these fields.
+   */
+  async function showConflict(wanted, done, again) {
     const { body, tag: newTag } = await call("GET", `api/${section}/${id}`, { signal });
-    const list = differences(fields, record, body.data);
+    const before = record;
     const typed = changes().map(([name, { get }]) => [name, filled.get(name), get()]);
     [record, tag] = [body.data, newTag];
+    // The response to an earlier attempt may have been lost.
+    const isSaved = (name) => name in wanted && held(wanted, name) === held(record, name);
+    const isDone = Object.keys(wanted).every(isSaved);
     fill();
-    for (const [name, before, after] of typed) controls.get(name).set(LISTS.includes(name) ? merged(before, after, held(record, name)) : after);
+    for (const [name, old, after] of typed) if (!isSaved(name)) controls.get(name).set(LISTS.includes(name) ? merged(old, after, held(record, name)) : after);
+    const shown = (state, name) => value(texts(state, name).join(", "));
+    const list = changedFields(section, before, record).filter((name) => !isSaved(name))
+      .map((name) => element("li", {}, `${fieldLabel(name)}: `, shown(before, name), " → ", shown(record, name)));
     if (list.length === 0) {
-      await again();
+      await (isDone ? reloadAfter(done) : again());
       return;
     }
     changed(record);
     put(element("div", { class: "message error", role: "alert" },
-      element("p", {}, `Nothing was saved: someone else has changed this ${what}.`),
+      element("p", {}, `${isDone ? "Your change is saved, but" : "Nothing was saved:"} someone else has changed this ${what}.`),
       element("ul", { "aria-label": "Changes by someone else" }, list),
-      element("p", {}, "What you typed stays in the form. Save again to apply it.")));
+      !isDone && element("p", {}, "What you typed stays in the form. Save again to apply it.")));
   }
 
   /** Keeps the user from typing while a request runs, because the page then reloads. */
   const lock = (isLocked) => {
     for (const part of [form, note.node, addNote]) part.inert = isLocked;
   };
-  const reloadAfter = (done) => attempt(signal, () => reload(done, box === noteMessages), (rejection) => put(rejectionMessage(rejection, () => reloadAfter(done))));
-  async function send(method, path, body, done) {
+  const reloadAfter = (done) => showSaved(done, (text) => reload(text, box === noteMessages), put, signal);
+  /** Sends a request that sets the fields in `wanted`, and shows the record again with the message `done`. */
+  async function send(method, path, body, done, wanted = body) {
     if (form.inert) return;
     lock(true);
     removeDone();
+    // The form may have changed before the user tries again.
+    const again = () => {
+      lock(false);
+      return method === "PATCH" ? save() : send(method, path, body, done, wanted);
+    };
     try {
       await attempt(signal, async () => {
-        await call(method, path, { body, signal, ifMatch: tag });
+        const { tag: newTag } = await call(method, path, { body, signal, ifMatch: tag });
+        [record, tag] = [{ ...record, ...wanted }, newTag ?? tag];
         settle();
         await reloadAfter(done);
       }, async (rejection) => {
         if (rejection.status === 412) {
-          lock(false);
-          await attempt(signal, () => showConflict(() => send(method, path, body, done)), (again) => put(rejectionMessage(again, null)));
+          await attempt(signal, () => showConflict(wanted, done, again), (other) => put(rejectionMessage(other, null)));
           return;
         }
-        // The form may have changed before the user tries again.
-        const again = method === "PATCH" ? save : () => send(method, path, body, done);
         const message = rejectionMessage(rejection, [409, 422].includes(rejection.status) ? null : again);
         const links = showViolations(controls, rejection.errors);
         if (links.length > 0) message.append(element("ul", {}, links));
@@ -176,17 +206,17 @@ export async function work(section, id, first, signal, { reload, changed }) {
   const save = () => {
     if (!haveValidDates([...controls.values()])) return;
     const body = Object.fromEntries(changes().map(([name, { get }]) => [name, sent(name, get())]));
-    if (Object.keys(body).length > 0) send("PATCH", `api/${section}/${id}`, body, "Saved.");
-    else say("Nothing has changed.");
+    if (Object.keys(body).length > 0) return send("PATCH", `api/${section}/${id}`, body, "Saved.");
+    say("Nothing has changed.");
   };
-  const action = (name, done) => element("button", { type: "button", on: { click: () => {
+  const action = (name, status, done) => element("button", { type: "button", on: { click: () => {
     box = messages;
     // The page then reloads, which would discard unsaved input.
     if (changes().length > 0) say(`Save your changes first. Then press ${name} again.`);
-    else send("POST", `api/cases/${id}/${name.toLowerCase()}`, {}, done);
+    else send("POST", `api/cases/${id}/${name.toLowerCase()}`, {}, done, { case_status: status });
   } } }, name);
-  const actions = section === "cases" && (hasEnded(record) ? [action("Reopen", "The case is open again.")]
-    : [action("Resolve", "The case is resolved."), action("Close", "The case is closed.")]);
+  const actions = section === "cases" && (hasEnded(record) ? [action("Reopen", "Open", "The case is open again.")]
+    : [action("Resolve", "Resolved", "The case is resolved."), action("Close", "Closed", "The case is closed.")]);
   const unsaved = element("span", { class: "unsaved", role: "status" });
   const showUnsaved = () => {
     const text = changes().length > 0 ? "Not saved yet" : "";

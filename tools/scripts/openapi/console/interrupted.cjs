@@ -1,0 +1,101 @@
+// Checks lost responses.
+"use strict";
+
+const assert = require("node:assert/strict");
+const { base, api, message, onRecord } = require("./common.cjs");
+
+const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
+const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
+const again = (page) => press(page, "Try again");
+const unreachable = (page) => message(page, "The service cannot be reached.");
+
+async function openCases(number) {
+  const [{ id }] = (await api("GET", "affiliates")).data;
+  const ids = [];
+  for (let index = 0; index < number; index += 1) {
+    const { detail } = await api("POST", "cases", { request_id: `interrupted-${Date.now()}-${index}`, case: { affiliate_id: id }, incidents: [] });
+    ids.push(detail.case_id);
+  }
+  return ids;
+}
+
+const isWrite = (route) => route.request().method() !== "GET";
+const cut = (route) => route.abort("internetdisconnected");
+const lose = async (route) => {
+  await route.fetch();
+  await cut(route);
+};
+
+/** Runs `action` while `write` handles all requests that change records, and `read` all others. */
+async function handling(page, { read = (route) => route.continue(), write = (route) => route.continue() }, action) {
+  await page.route("**/api/**", (route) => (isWrite(route) ? write(route) : read(route)));
+  await action();
+  await page.unroute("**/api/**");
+}
+
+/** Checks that the user's own saved changes do not pass for changes by someone else. */
+async function lostResponses(page) {
+  const [id] = await openCases(1);
+  await page.goto(`${base}/console#/cases/${id}`);
+  await onRecord(page, `Case ${id}`);
+  await page.getByLabel("Risk level").selectOption("High");
+  await page.getByLabel("Note").fill("Called.");
+  await handling(page, { write: lose }, async () => {
+    await press(page, "Add the note");
+    await unreachable(page);
+  });
+  await again(page);
+  await message(page, "Saved.");
+  await page.getByLabel("Risk level").selectOption("Low");
+  await handling(page, { read: cut }, async () => {
+    await press(page, "Save");
+    await message(page, "Saved. The service cannot be reached.");
+  });
+  await page.getByLabel("Sub-status").selectOption("Escalated");
+  await press(page, "Save");
+  await page.getByText("Saved.", { exact: true }).waitFor();
+  const { risk_level: risk, sub_status: subStatus, note } = await read("cases", id);
+  assert.deepEqual([risk, subStatus, note], ["Low", "Escalated", "Called."]);
+  await page.getByLabel("Risk level").selectOption("Critical");
+  await handling(page, { write: lose }, async () => {
+    await press(page, "Save");
+    await unreachable(page);
+  });
+  await api("PATCH", `cases/${id}`, { case_country: "CH" });
+  await again(page);
+  await message(page, "Your change is saved, but someone else has changed this case.");
+  assert.deepEqual(await page.getByRole("list", { name: "Changes by someone else" }).getByRole("listitem").allTextContents(), ["Case country: –no value → Switzerland"]);
+  await handling(page, { write: lose }, async () => {
+    await press(page, "Close");
+    await unreachable(page);
+  });
+  await again(page);
+  await message(page, "The case is closed.");
+  const undo = page.getByRole("list", { name: "Changes" }).locator("> li", { hasText: "to Closed" }).getByRole("button", { name: /^Undo/ });
+  await handling(page, { write: lose }, async () => {
+    await undo.click();
+    await unreachable(page);
+  });
+  await undo.click();
+  await message(page, "The change was undone.");
+  assert.equal((await read("cases", id)).closed_date, null);
+  await api("POST", `cases/${id}/close`, {});
+
+  const edit = async (city, text) => {
+    await press(page, "Edit");
+    await page.getByLabel("City", { exact: true }).fill(city);
+    await press(page, "Save");
+    await message(page, text);
+  };
+  await page.goto(`${base}/console#/affiliates/2`);
+  await onRecord(page, "Affiliate 2");
+  await handling(page, { write: lose }, () => edit("Basel", "The service cannot be reached."));
+  await again(page);
+  await page.getByText("Saved.", { exact: true }).waitFor();
+  await handling(page, { read: cut }, () => edit("Bern", "Saved. The service cannot be reached."));
+  await again(page);
+  await page.getByText("Saved.", { exact: true }).waitFor();
+  assert.equal((await read("affiliates", 2)).city, "Bern");
+}
+
+module.exports = { lostResponses };
