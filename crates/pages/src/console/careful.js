@@ -8,13 +8,13 @@ import { call, patiently, Rejection } from "./requests.js";
 /** Maximum number of concurrent requests. */
 const TOGETHER = 4;
 const ATTEMPTS = 3;
-const CHANGED = "Someone else has changed this record since you loaded it.";
+export const CHANGED = "Someone else has changed this record since you loaded it.";
 
 /**
  * @param {any} item
  * @param {any} options
  */
-async function change({ id, seen, tag: known, body }, { section, method, isSame, signal, button }) {
+async function change({ id, seen, tag: known, wanted, body }, { section, method, isSame, signal, button }) {
   const onWait = (rejection) => {
     button.textContent = sentence(rejection);
   };
@@ -23,10 +23,14 @@ async function change({ id, seen, tag: known, body }, { section, method, isSame,
   try {
     for (let attempts = 1; attempts <= ATTEMPTS; attempts += 1) {
       let tag = known;
-      if (known === undefined) {
+      if (known === undefined || attempts > 1) {
         const read = await patiently(() => call("GET", address, { signal }), signal, onWait);
         [before, tag] = [read.body.data, read.tag];
-        if (!isSame(seen, before)) break;
+        if (known !== undefined || !isSame(seen, before)) {
+          // The response to an earlier attempt may have been lost.
+          if (isSame(wanted, before)) return { id, before: seen, tag, why: null };
+          break;
+        }
       }
       try {
         const { tag: after } = await patiently(() => call(method, address, { body, signal, ifMatch: tag }), signal, onWait);
@@ -34,7 +38,6 @@ async function change({ id, seen, tag: known, body }, { section, method, isSame,
       } catch (error) {
         if (error.status !== 412) throw error;
         // A crawler or other program may have changed other fields, so read the record again and compare.
-        if (known !== undefined) break;
       }
     }
     return { id, before, why: CHANGED };
@@ -46,9 +49,10 @@ async function change({ id, seen, tag: known, body }, { section, method, isSame,
 }
 
 /**
- * Changes records individually. An item contains an `id`, the `body` to send, and either `seen`, the record as the list showed it, or
- * the `tag` that it must still have. `isSame` compares a record with `seen`. `button` shows the progress. Returns the results as `done` and
- * `failed`. A result contains the record `before` the change, the new `tag`, and `why` the change failed.
+ * Changes records individually. An item contains an `id`, the `body` to send, the record as `wanted` after the change, and either `seen`,
+ * the record as the list showed it, or the `tag` that it must still have. `isSame` compares two states of a record. `button` shows the
+ * progress. Returns the results as `done` and `failed`, and whether the user `isSignedOut`. A result contains the record `before` the change,
+ * the new `tag`, and `why` the change failed.
  */
 export async function changeEach(items, options) {
   const waiting = [...items];
@@ -63,5 +67,5 @@ export async function changeEach(items, options) {
     }
   };
   await Promise.all(Array.from({ length: TOGETHER }, work));
-  return { done: results.filter(({ why }) => why === null), failed: results.filter(({ why }) => why !== null) };
+  return { done: results.filter(({ why }) => why === null), failed: results.filter(({ why }) => why !== null), isSignedOut };
 }

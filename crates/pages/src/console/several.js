@@ -2,7 +2,7 @@
 
 import { READ_AS } from "./affiliate-form.js";
 import { capital } from "./badges.js";
-import { changeEach } from "./careful.js";
+import { CHANGED, changeEach } from "./careful.js";
 import { append, counted, element, value } from "./elements.js";
 import { label, words } from "./description.js";
 import { dateViolation, select } from "./fields.js";
@@ -12,7 +12,7 @@ import { resultTable } from "./results.js";
 import { selection } from "./selection.js";
 import { claims } from "./session.js";
 import { vocabularies } from "./vocabularies.js";
-import { choices, inputOf, REQUIRED, SECTIONS, sent } from "./work.js";
+import { changedFields, choices, inputOf, REQUIRED, SECTIONS, sent } from "./work.js";
 
 /** Fields that cannot be set for several records, because they describe one record. */
 const ALONE = new Set(["note", "tags", "infractions"]);
@@ -61,9 +61,9 @@ export function severalBar({ section, key, one, many, signal, filters, reload })
     showControl();
   }
 
-  /** Compares only the fields that officers change. Programs constantly change others, such as `last_seen`. */
-  const isSame = (seen, now) => (isAffiliates ? Object.keys(seen) : SECTIONS[section].fields)
-    .every((name) => JSON.stringify(seen[name]) === JSON.stringify(now[name]));
+  /** Returns whether nobody has changed fields that officers work with. */
+  const isSame = (seen, now) => (isAffiliates ? JSON.stringify(seen) === JSON.stringify(now) : changedFields(section, seen, now).length === 0);
+  const storedAs = (name) => (isAffiliates ? READ_AS[name] : name);
   const failures = (failed) => failed.length > 0 && resultTable("Not changed", ["ID", "Reason"], failed.map(({ id, why }) => (
     { isDone: false, cells: [element("a", { href: `#/${section}/${id}` }, id), value(why)] })));
 
@@ -73,11 +73,12 @@ export function severalBar({ section, key, one, many, signal, filters, reload })
     if (isSaving) return;
     isSaving = true;
     await attempt(signal, async () => {
-      const { done, failed } = await changeEach(items, { section, method: isAffiliates ? "PUT" : "PATCH", isSame, signal, button: apply });
+      const { done, failed, isSignedOut } = await changeEach(items, { section, method: isAffiliates ? "PUT" : "PATCH", isSame, signal, button: apply });
       for (const { id } of done) chosen.chosen.delete(id);
       // The next attempt compares with the current records.
-      for (const { id, before } of failed) if (before) chosen.chosen.set(id, before);
-      await reload();
+      for (const { id, before } of failed) if (before && chosen.chosen.has(id)) chosen.chosen.set(id, before);
+      // The reload would ask the user to sign in again.
+      if (!isSignedOut) await reload();
       put(...report(done, failed), failures(failed));
     }, refused);
     isSaving = false;
@@ -100,20 +101,26 @@ export function severalBar({ section, key, one, many, signal, filters, reload })
     const name = field.value;
     const change = text === "" ? " removed from " : [" set to ", value(isAffiliates ? capital(text) : words(name, text)), " for "];
     if (isAffiliates && !confirm(`${text === "" ? "Remove the status" : `Set the status to ${capital(text)}`} for ${counted(chosen.chosen.size, one, many)}?`)) return;
-    const items = [...chosen.chosen].map(([id, seen]) => ({ id, seen, body: bodyOf(id, { [name]: sent(name, text) }) }));
+    const content = sent(name, text);
+    const items = [...chosen.chosen].map(([id, seen]) => ({ id, seen, wanted: { ...seen, [storedAs(name)]: content }, body: bodyOf(id, { [name]: content }) }));
     await run(items, (done, failed) => [
       element("p", {}, label(name), change, counted(done.length, one, many), failed.length > 0 && `; ${failed.length} could not be changed`, ". ",
-        done.length > 0 && element("button", { type: "button", on: { click: () => undo(name, done) } }, "Undo")),
+        undoButton(name, done)),
     ]);
   }
+
+  const undoButton = (name, changed) => changed.length > 0 && element("button", { type: "button", on: { click: () => undo(name, changed) } }, "Undo");
 
   /** Restores the earlier values of a field, and of the dates that the service set with it. */
   async function undo(name, changed) {
     const restored = section === "cases" ? [name, ...DATES] : [name];
     const items = changed.map(({ id, before, tag }) => (
-      { id, tag, body: bodyOf(id, Object.fromEntries(restored.map((each) => [each, before[isAffiliates ? READ_AS[each] : each]]))) }));
-    await run(items, (done) => [element("p", {}, `Undone: ${label(name)} for ${counted(done.length, one, many)}.`)]);
+      { id, tag, wanted: before, body: bodyOf(id, Object.fromEntries(restored.map((each) => [each, before[storedAs(each)]]))) }));
+    await run(items, (done, failed) => {
+      const left = failed.filter(({ why }) => why !== CHANGED).map(({ id }) => changed.find((other) => other.id === id));
+      return [element("p", {}, `Undone: ${label(name)} for ${counted(done.length, one, many)}${left.length > 0 ? `; ${left.length} could not be undone` : ""}. `, undoButton(name, left))];
+    });
   }
 
-  return chosen;
+  return { ...chosen, hasChanges: () => isSaving };
 }

@@ -1,13 +1,15 @@
-// Checks lost responses.
+// Checks lost responses, and sign-ins that end during a bulk change.
 "use strict";
 
 const assert = require("node:assert/strict");
-const { base, api, message, onRecord } = require("./common.cjs");
+const { pressWith } = require("../browser.cjs");
+const { base, token, expired, api, heading, message, onRecord } = require("./common.cjs");
 
 const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
 const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
 const again = (page) => press(page, "Try again");
 const unreachable = (page) => message(page, "The service cannot be reached.");
+const risksOf = (ids) => Promise.all(ids.map(async (id) => (await read("cases", id)).risk_level));
 
 async function openCases(number) {
   const [{ id }] = (await api("GET", "affiliates")).data;
@@ -98,4 +100,42 @@ async function lostResponses(page) {
   assert.equal((await read("affiliates", 2)).city, "Bern");
 }
 
-module.exports = { lostResponses };
+/** Checks that users can repeat an interrupted change to several records, and its undo. */
+async function interruptedBulk(page) {
+  const ids = await openCases(2);
+  await page.goto(`${base}/console#/cases`);
+  await page.reload();
+  await heading(page, /^Cases 1–/, 2);
+  for (const id of ids) await page.getByLabel(`Select case ${id}`).check();
+  await page.getByLabel("Field to set").selectOption("risk_level");
+  await page.locator(".selection").getByLabel("Risk level").selectOption("High");
+  let isLost = false;
+  const write = (route) => {
+    isLost = true;
+    return lose(route);
+  };
+  await handling(page, { write, read: (route) => (isLost ? cut(route) : route.continue()) }, async () => {
+    await press(page, "Set");
+    await message(page, "Risk level set to High for 0 cases; 2 could not be changed.");
+  });
+  await press(page, "Set");
+  await message(page, "Risk level set to High for 2 cases.");
+  assert.deepEqual(await risksOf(ids), ["High", "High"]);
+
+  for (const write of [cut, lose]) {
+    await handling(page, { write }, async () => {
+      await press(page, "Undo");
+      await message(page, "Undone: Risk level for 0 cases; 2 could not be undone.");
+    });
+  }
+  await pressWith(page, "Undo", expired);
+  await press(page, "Not now");
+  await message(page, "Your sign-in has expired. Sign in again.");
+  assert.equal(await page.getByRole("dialog").count(), 0);
+  await pressWith(page, "Undo", token);
+  await message(page, "Undone: Risk level for 2 cases.");
+  assert.deepEqual(await risksOf(ids), [null, null]);
+  for (const id of ids) await api("POST", `cases/${id}/close`, {});
+}
+
+module.exports = { lostResponses, interruptedBulk };

@@ -72,6 +72,51 @@ async function conflicts(page) {
   await becomes(async () => (await column(page, 6)).sort(), ["Active", "Terminated"]);
 }
 
+/** Checks that a colleague's changes to affiliates, countries, incidents and cases of a URL are conflicts, and that the page names them. */
+async function otherConflicts(page) {
+  const changes = () => page.getByRole("list", { name: "Changes by someone else" }).getByRole("listitem").allTextContents();
+  const incident = (reference) => ({ incidents: [{ incident_type: "form", reference, infraction_type: "Health Claim" }] });
+  const [first, second] = (await api("GET", "affiliates")).data;
+  const [mine, theirs, own] = await openCases(3);
+  await open(page, "cases");
+  for (const id of [mine, theirs]) await page.getByLabel(`Select case ${id}`).check();
+  await choose(page, [own], "case", "case_status", "Blocked");
+  await api("POST", `cases/${mine}/incidents`, incident("form 1"));
+  await api("PATCH", `cases/${theirs}`, { affiliate_id: second.id });
+  await press(page, "Set");
+  await message(page, "Case status set to Blocked for 1 case; 2 could not be changed.");
+
+  await page.goto(`${base}/console#/cases/${mine}`);
+  await onRecord(page, `Case ${mine}`);
+  await api("POST", `cases/${mine}/incidents`, incident("form 2"));
+  await press(page, "Close");
+  await message(page, "Nothing was saved: someone else has changed this case.");
+  assert.deepEqual(await changes(), ["Incidents: form 1 (Health Claim) → form 1 (Health Claim), form 2 (Health Claim)"]);
+  await press(page, "Close");
+  await message(page, "The case is closed.");
+  await page.goto(`${base}/console#/cases/${own}`);
+  await onRecord(page, `Case ${own}`);
+  await page.getByLabel("Note").fill("Called.");
+  await api("PATCH", `cases/${own}`, { affiliate_id: second.id, case_country: "US" });
+  await press(page, "Add the note");
+  await message(page, "Nothing was saved: someone else has changed this case.");
+  assert.deepEqual(await changes(), [`Affiliate: ${first.distributor_name} → ${second.distributor_name}`, "Case country: –no value → United States of America"]);
+  await press(page, "Add the note");
+  await message(page, "Saved.");
+
+  const [{ detail: { url_id: url } }] = await api("POST", "urls", { urls: [{ url: `https://together.example/${Date.now()}/case` }] });
+  await page.goto(`${base}/console#/urls/${url}`);
+  await onRecord(page, `URL ${url}`);
+  await page.getByLabel("Note").fill("No case needed.");
+  const { detail: { case_id: opened } } = await api("POST", "cases", { request_id: `together-${Date.now()}`, case: { affiliate_id: first.id }, incidents: [{ incident_type: "url", url_id: url }] });
+  await press(page, "Add the note");
+  await message(page, "Nothing was saved: someone else has changed this URL.");
+  assert.deepEqual(await changes(), [`Case: –no value → ${opened}`]);
+  await press(page, "Add the note");
+  await message(page, "Saved.");
+  for (const id of [theirs, own, opened]) await api("POST", `cases/${id}/close`, {});
+}
+
 /** Checks that "Undo anyway" overwrites only changes that the page has shown, and that undoing keeps the dates of infractions. */
 async function undoingAnyway(page) {
   const later = () => page.getByRole("list", { name: "Later changes" }).getByRole("listitem").allInnerTexts();
@@ -154,6 +199,25 @@ async function selections(page) {
   await page.getByLabel("Search", { exact: true }).press("Enter");
   await heading(page, /^Affiliates 1–2 of 2$/, 2);
   await becomes(() => page.getByText(/affiliates? selected$/).isVisible(), false);
+
+  // Failures do not select records again under another filter.
+  const affiliates = (await api("GET", "affiliates?q=together")).data;
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await page.locator(".selection").getByLabel("Status").selectOption("suspended");
+  await api("PUT", `affiliates/${affiliates[0].id}`, { id: affiliates[0].id, city: `${Date.now()}` });
+  let release;
+  const isReleased = new Promise((resolve) => {
+    release = resolve;
+  });
+  await page.route("**/api/affiliates/*", (route) => isReleased.then(() => route.continue()));
+  page.once("dialog", (dialog) => dialog.accept());
+  await press(page, "Set");
+  await page.goto(`${base}/console#/affiliates?status=forgotten`);
+  await becomes(() => page.getByText("2 affiliates selected").isVisible(), false);
+  release();
+  await message(page, "Status set to Suspended for 1 affiliate; 1 could not be changed.");
+  await page.unroute("**/api/affiliates/*");
+  await becomes(() => page.getByText(/affiliates? selected$/).isVisible(), false);
 }
 
 /** Checks that an export contains every record, even if colleagues change records while it runs. */
@@ -210,4 +274,4 @@ async function commonNames(page) {
   await api("POST", `cases/${own}/close`, {});
 }
 
-module.exports = { conflicts, undoing, undoingAnyway, selections, exportsOfOneMoment, otherTexts, commonNames };
+module.exports = { conflicts, otherConflicts, undoing, undoingAnyway, selections, exportsOfOneMoment, otherTexts, commonNames };
