@@ -57,7 +57,10 @@ export function addingView(section) {
       element("div", { class: "grid" }, Array.from(controls.values(), ({ node }) => node)));
     const messages = element("div", {});
     let isSending = false;
+    /** The text or file that the service has saved. */
+    /** @type {string | File} */
     let sent = "";
+    const given = () => file.files[0] ?? input.value;
 
     const isWorkbook = () => file.files.length > 0 && file.files[0].name.toLowerCase().endsWith(".xlsx");
     const choose = () => {
@@ -130,7 +133,7 @@ export function addingView(section) {
         return;
       }
       const { urls, request } = requestOf(isCheck);
-      const text = input.value;
+      const sending = given();
       const meter = element("progress", { max: 1, value: 0, "aria-label": "Upload" });
       const progress = element("span", {}, "Sending…");
       isSending = true;
@@ -145,7 +148,7 @@ export function addingView(section) {
       }
       await attempt(signal, async () => {
         const { body: answer } = await call("POST", `api/${section}`, { ...request, signal });
-        if (!isCheck) sent = text;
+        if (!isCheck) sent = sending;
         showResults(answer, urls, isCheck);
       }, (rejection) => showRejection(rejection, () => send(isCheck), urls));
       isSending = false;
@@ -157,6 +160,6 @@ export function addingView(section) {
       send(false);
     } } }, lines.node, field("file", "Or choose a file", file, { hint: "CSV or Excel (.xlsx).", extra: remove }).node, options,
     element("p", { class: "actions" }, add, element("button", { type: "button", on: { click: () => send(true) } }, "Check only"), backLink(section))));
-    return { hasChanges: () => input.value !== sent };
+    return { hasChanges: () => given() !== "" && given() !== sent };
   };
 }

@@ -217,6 +217,6 @@ export function listView(section) {
         chooser, savedFilters(section), button),
       report, applied, messages, several.node, results);
     await update(first, true);
-    return { update };
+    return { update, hasChanges: several.hasChanges };
   };
 }

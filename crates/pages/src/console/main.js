@@ -62,7 +62,8 @@ function signIn(reason, options) {
 
 async function route() {
   const { path, query } = parts();
-  if (location.hash !== current.hash && !mayLeave()) {
+  const isSameView = !session.isLocked() && current.path === path && Boolean(current.view?.update);
+  if (location.hash !== current.hash && !isSameView && !mayLeave()) {
     history.pushState(null, "", current.hash || "#");
     return;
   }
@@ -82,7 +83,7 @@ async function route() {
   }
   shownFor = session.token();
   remember(location.hash);
-  if (current.path === path && current.view?.update) {
+  if (isSameView) {
     current.hash = location.hash;
     showCurrent();
     if (path === "search") showSearched(query.get("q"));

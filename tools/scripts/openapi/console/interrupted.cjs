@@ -1,9 +1,9 @@
-// Checks lost responses, and sign-ins that end during a bulk change.
+// Checks lost responses, sign-ins that end during a bulk change, and leaving a page before everything is sent.
 "use strict";
 
 const assert = require("node:assert/strict");
 const { pressWith } = require("../browser.cjs");
-const { base, token, expired, api, heading, message, onRecord } = require("./common.cjs");
+const { base, token, expired, api, heading, message, onRecord, section } = require("./common.cjs");
 
 const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
 const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
@@ -138,4 +138,39 @@ async function interruptedBulk(page) {
   for (const id of ids) await api("POST", `cases/${id}/close`, {});
 }
 
-module.exports = { lostResponses, interruptedBulk };
+/** Checks that the page asks before it discards a chosen file, or stops a change to several records. */
+async function leaving(page) {
+  const stay = async () => {
+    const asked = page.waitForEvent("dialog");
+    const clicked = section(page, "Overview");
+    await (await asked).dismiss();
+    await clicked;
+  };
+  await page.goto(`${base}/console#/affiliates/batch`);
+  await heading(page, "Add several affiliates");
+  await page.getByLabel("Or choose a file").setInputFiles({ name: "a.csv", mimeType: "text/csv", buffer: Buffer.from(`client_affiliate_id,affiliate_name\nleft,Left ${Date.now()}\n`) });
+  await stay();
+  await heading(page, "Add several affiliates");
+  await press(page, "Add");
+  await message(page, "1 affiliate was added.");
+
+  const ids = await openCases(8);
+  await section(page, "Cases");
+  await heading(page, /^Cases 1–/, 2);
+  for (const id of ids) await page.getByLabel(`Select case ${id}`).check();
+  await page.getByLabel("Field to set").selectOption("risk_level");
+  await page.locator(".selection").getByLabel("Risk level").selectOption("High");
+  let release;
+  const isReleased = new Promise((resolve) => {
+    release = resolve;
+  });
+  await page.route("**/api/cases/*", (route) => isReleased.then(() => route.continue()));
+  await press(page, "Set");
+  await stay();
+  release();
+  await message(page, "Risk level set to High for 8 cases.");
+  await page.unroute("**/api/cases/*");
+  for (const id of ids) await api("POST", `cases/${id}/close`, {});
+}
+
+module.exports = { lostResponses, interruptedBulk, leaving };
