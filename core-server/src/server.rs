@@ -76,7 +76,7 @@ pub enum StartError {
     #[error("cannot start gRPC reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
     /// The restore check failed, or positions could not be advanced after a restore.
-    #[error("cannot check whether the database was restored{}: {0}", advice(.0))]
+    #[error("cannot check whether the database was restored{advice}: {0}", advice = advice(.0))]
     Restored(sqlx::Error),
     /// The database keeps changes for less time than this core requires.
     #[error(
