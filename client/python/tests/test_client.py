@@ -151,9 +151,11 @@ class ClientTest(unittest.TestCase):
                     self.assertEqual(client.call("GET", path)["data"], client.overview())
 
     def test_invalid_addresses_are_rejected(self) -> None:
-        for base in ("localhost:8080", "/api", "", "ftp://localhost", "http://", f"{BASE}/api?x=1", f"{BASE}/#a"):
-            with self.assertRaisesRegex(ValueError, "is not a valid service URL, such as https://"):
+        secrets = ("secret", "http://secret@host", "http://user:secret@host", "http://user:secret", "http://a\nsecret", "http://[secret")
+        for base in ("localhost:8080", "/api", "", "ftp://localhost", "http://", f"{BASE}/api?x=1", f"{BASE}/#a", *secrets):
+            with self.assertRaisesRegex(ValueError, "is not a valid service URL, such as https://") as refused:
                 Client(base, TOKEN)
+            self.assertNotIn("secret", str(refused.exception))
 
     def test_retry_after_accepts_seconds_or_date(self) -> None:
         now = datetime.now(UTC)

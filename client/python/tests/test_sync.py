@@ -178,6 +178,8 @@ class Stopped(SyncTest):
             said = self.stopped()
             self.assertRegex(said, f"^{reason}")
             self.assertEqual((said.count("\n"), "secret" in said or TOKEN in said), (1, False))
+        for option, given in (("--token-file", "secret"), ("--token-file", "secret" * 100), ("--base-url", "secret")):
+            self.assertNotIn("secret", self.stopped(option, given))
         self.token.unlink()
         self.assertIn("No such file", self.stopped())
 

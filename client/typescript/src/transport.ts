@@ -206,11 +206,11 @@ function refusal(response: Response, body: string): Refused {
   }
 }
 
-/** Returns the service's address without `/api`, which `pathOf` adds. */
+/** Returns the service's address without `/api`, which `pathOf` adds. Errors never contain the address, because it can be a misplaced token. */
 function checkedBase(base: string): string {
   const url = URL.canParse(base) ? new URL(base) : undefined;
-  if (!url || !["http:", "https:"].includes(url.protocol) || url.search !== "" || url.hash !== "") {
-    throw new TypeError(`${JSON.stringify(base)} is not a valid service URL, such as https://compliance.example`);
+  if (!url || !["http:", "https:"].includes(url.protocol) || url.username + url.password + url.search + url.hash !== "") {
+    throw new TypeError("the address is not a valid service URL, such as https://compliance.example without a user name, query or fragment");
   }
   return url.href.replace(/\/+$/, "").replace(/\/api$/, "").replace(/\/+$/, "");
 }

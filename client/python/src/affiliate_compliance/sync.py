@@ -45,7 +45,11 @@ def main() -> int:
 
     def token() -> str:
         """Reads the file for each request, because the token can be replaced while the job runs."""
-        return token_file.read_text(encoding="utf-8-sig", errors="replace")
+        try:
+            return token_file.read_text(encoding="utf-8-sig", errors="replace")
+        except OSError as error:
+            # The option can contain the token instead of the file's name.
+            raise ValueError(f"cannot read the token file: {error.strerror}") from None
 
     try:
         with Client(arguments.base_url, token, read_timeout=READ_TIMEOUT) as client:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from importlib.metadata import version
 from typing import Any, TypeAlias
-from urllib.parse import unquote_plus, urlsplit
+from urllib.parse import unquote_plus
 
 import requests
 from requests.auth import AuthBase
@@ -42,6 +42,8 @@ BROKEN = (requests.ConnectionError, requests.Timeout, requests.exceptions.Chunke
 
 # RFC 6750
 TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+# Host, port and path
+ADDRESS = re.compile(r"https?://([^][\s:/?#@]+|\[[^][\s/?#@]+])(:\d*)?(/[^\s?#]*)?", re.IGNORECASE)
 
 
 def checked_token(text: str) -> str:
@@ -209,11 +211,10 @@ def seconds(retry_after: str | None) -> float:
 
 
 def checked_base(base: str) -> str:
-    """Returns the service's address without `/api`, which `path_of` adds."""
+    """Returns the service's address without `/api`, which `path_of` adds. Errors never contain the address, because it can be a misplaced token."""
     base = base.strip()
-    parts = urlsplit(base)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise ValueError(f"{base!r} is not a valid service URL, such as https://compliance.example")
+    if not ADDRESS.fullmatch(base):
+        raise ValueError("the address is not a valid service URL, such as https://compliance.example without a user name, query or fragment")
     return base.rstrip("/").removesuffix("/api").rstrip("/")
 
 
