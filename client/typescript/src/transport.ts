@@ -245,8 +245,9 @@ function checkedToken(text: string): string {
 }
 
 /** Returns the wait from a `Retry-After` header, in milliseconds. Returns 0 if the header contains neither seconds nor a date. */
-function wait(retryAfter: string | null): number {
-  const text = retryAfter ?? "";
+export function wait(retryAfter: string | null): number {
+  // The oldest format of HTTP dates ends with the year. It is UTC, but JavaScript reads it as local time.
+  const text = (retryAfter ?? "").replace(/ \d{4}$/, "$& GMT");
   const wait = /^\d+$/.test(text) ? 1000 * Number(text) : Date.parse(text) - Date.now();
   return wait > 0 ? wait : 0;
 }

@@ -13,6 +13,7 @@ import { type TestContext, test } from "node:test";
 import { type Affiliate, type AffiliateCreate, Changed, Client, Invalid, Unavailable } from "affiliate-compliance";
 
 import { events, records } from "../src/stream.js";
+import { wait } from "../src/transport.js";
 import { affiliate, all, BASE, client, refusal, TOKEN } from "./support.js";
 
 test("affiliate is created, updated and listed", async () => {
@@ -305,6 +306,19 @@ test("Retry-After accepts a date", async (context) => {
   const [late, once] = await failing(context, [new Date(Date.now() + 600_000)]);
   assert.equal((await refusal(new Client(late, TOKEN).overview())).status, 503);
   assert.deepEqual(once, ["GET date"]);
+});
+
+test("Retry-After dates without a time zone are UTC", (context) => {
+  const { TZ = "" } = process.env;
+  context.after(() => (process.env.TZ = TZ));
+  const date = new Date(Date.now() + 100_000).toUTCString();
+  const [day, number, month, year, time] = date.replace(",", "").split(" ");
+  for (const zone of ["America/New_York", "Asia/Tokyo"]) {
+    process.env.TZ = zone;
+    for (const shown of [date, `${day} ${month} ${number?.replace(/^0/, " ")} ${time} ${year}`]) {
+      assert.ok(wait(shown) > 90_000 && wait(shown) <= 100_000, `${shown} in ${zone}`);
+    }
+  }
 });
 
 test("list resumes after a broken connection", async (context) => {
