@@ -91,7 +91,9 @@ fn in_shell(service: &Service, token: &str, command: &str) -> (u64, Value) {
 }
 
 fn in_python(service: &Service, token: &str, first: &str, block: &str) -> (u64, Value) {
-    let printed = run("python3", &["-c", PYTHON], service, token, &json!([first, block]).to_string());
+    // Files often contain the token with a line break.
+    let token = format!("{token}\r\n");
+    let printed = run("python3", &["-c", PYTHON], service, &token, &json!([first, block]).to_string());
     let answer: Value = serde_json::from_str(&printed).unwrap();
     (answer[0].as_u64().unwrap(), answer[1].clone())
 }
