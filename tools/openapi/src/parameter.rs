@@ -60,7 +60,6 @@ fn query_parameter(field: &Field) -> Json {
             object! { "type": "string", "pattern": format!("^{one}(,{one})*$") }
         }
         (Some(choices), _) => choice(&choices),
-        (None, _) if !field.one_of.is_empty() => choice(field.one_of),
         (None, Kind::Integer(_)) => object! { "type": "integer", "format": "int64" },
         (None, _) if field.format == Format::Date => {
             object! { "type": "string", "format": "date", "pattern": pattern::DAY }
@@ -94,13 +93,14 @@ fn query_parameter(field: &Field) -> Json {
     parameter.with_some("allowEmptyValue", (!field.required).then_some(true)).with("schema", schema)
 }
 
-/// Returns a flag's or an enum's values.
+/// Returns the values of a flag, an enum or a field with listed values.
 pub(crate) fn choices(field: &Field) -> Option<Vec<String>> {
     Some(match field.kind {
         Kind::Flag if field.may_be_absent => vec!["yes".to_owned(), "no".to_owned()],
         // A request option.
         Kind::Flag => vec!["true".to_owned(), "false".to_owned()],
         Kind::Choice(values) => values.iter().map(|(_, name)| (*name).to_owned()).collect(),
+        _ if !field.one_of.is_empty() => field.one_of.iter().map(|name| (*name).to_owned()).collect(),
         _ => return None,
     })
 }

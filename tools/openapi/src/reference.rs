@@ -112,8 +112,9 @@ fn query(name: &str) -> String {
             _ if field.format == Format::Timestamp => "time, `YYYY-MM-DD HH:MM:SS`".to_owned(),
             _ => {
                 let most = field.max_chars.map_or_else(String::new, |most| format!(" to {most}"));
+                let least = field.exact_chars.or(field.min_chars).unwrap_or(1);
                 let required = if field.required { "; required" } else { "" };
-                format!("{}{most} characters{required}", field.min_chars.unwrap_or(1))
+                format!("{least}{most} characters{required}")
             }
         };
         let _ = writeln!(table, "| `{}` | {values} | {} |", field.name, field.doc);
