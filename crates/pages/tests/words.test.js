@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { restoresNote } from "../src/console/activity.js";
-import { byOption } from "../src/console/adding.js";
+import { byOption, crowdedLine, plainLines, urlColumn } from "../src/console/adding.js";
 import { alpha2, countryName } from "../src/console/countries.js";
 import { inLabels, label, rowError, words } from "../src/console/description.js";
 import { columnPicker, recordSplitter } from "../src/console/export.js";
@@ -51,6 +51,16 @@ test("file errors use labels and options", () => {
       "1/5/2026 on line 2 is ambiguous: choose day first or month first, or write the date as YYYY-MM-DD.",
   };
   for (const [message, text] of Object.entries(expected)) assert.equal(inLabels("columns", message), text);
+});
+
+test("plain URL lists become a CSV column", () => {
+  assert.equal(plainLines("URL\nhttps://a.example"), null);
+  assert.deepEqual(plainLines("\ufeff\u200b\n https://a.example/\r\nb"), ["\ufeff\u200b", " https://a.example/", "b"]);
+  assert.equal(urlColumn(["https://a.example/?x=1,2", "", 'https://a.example/"']), 'URL\n"https://a.example/?x=1,2"\n""\n"https://a.example/"""');
+  for (const line of ["https://a.example\tJohn", "https://a.example https://b.example", "https://a.example; http://b.example", "https://a.example\vhttps://b.example"]) {
+    assert.equal(crowdedLine(["https://a.example", line]), 2, line);
+  }
+  assert.equal(crowdedLine(["https://a.example/one,two;three", " https://web.archive.org/web/https://a.example\t", ""]), 0);
 });
 
 test("row errors name the column and cell", () => {

@@ -24,11 +24,23 @@ const LARGE = 1_000_000;
 const DATES = [["", "detect from the file"], ["dmy", "day first"], ["mdy", "month first"], ["ymd", "year first"]];
 const ENCODINGS = [["", "UTF-8 or UTF-16"], ["windows-1252", "Windows-1252 (Excel on Windows)"], ["macintosh", "Mac Roman (Excel on a Mac)"]];
 
-/** Returns the URLs in the text with their line numbers, or null if the first line is not a URL. */
-function plainUrls(text) {
-  const lines = text.split(/\r\n|\r|\n/).map((line, index) => ({ row: index + 1, url: line.trim() })).filter(({ url }) => url !== "");
-  return lines.length > 0 && /^https?:\/\//i.test(lines[0].url) ? lines : null;
+/** Returns the lines of a plain list of URLs, or null if the text begins with column names. */
+export function plainLines(text) {
+  return /^[\s\p{Cf}]*https?:\/\//iu.test(text) ? text.split(/\r\n|\r|\n/) : null;
 }
+
+/** Returns the number of the first line with several cells or URLs, or 0 if there is none. */
+export function crowdedLine(lines) {
+  return lines.findIndex((line) => /\S\s*\t\s*\S|\S[\s,;|]+https?:\/\//i.test(line)) + 1;
+}
+
+/** Returns a plain list as a CSV column. Quotes keep the separators in a URL from splitting it. */
+export function urlColumn(lines) {
+  return ["URL", ...lines.map((line) => `"${line.replaceAll('"', '""')}"`)].join("\n");
+}
+
+/** Returns a result's row. In a plain list, line 1 is row 2 of the column that the service reads. */
+const rowOf = ({ row }, plain) => (plain ? row - 1 : row);
 
 /** Moves errors about columns that the user cannot correct under *Columns to ignore* to the file itself. */
 export function byOption({ columns = [], ...others }) {
@@ -79,24 +91,25 @@ export function addingView(section) {
     file.addEventListener("change", choose);
     choose();
 
-    /** Returns the request, and the URLs with their line numbers if the input is a plain list of URLs. */
-    const requestOf = (isCheck) => {
+    /** Returns the request. `plain` contains the lines if the input is a plain list of URLs. */
+    const requestOf = (plain, isCheck) => {
       const [chosen] = file.files;
-      const urls = section === "urls" && !chosen ? plainUrls(input.value) : null;
-      if (urls) return { urls, request: { body: { urls: urls.map(({ url }) => ({ url })), ...(isCheck && { validate_only: true }) } } };
+      if (plain) return { body: new Blob([urlColumn(plain)]), type: "text/csv", query: isCheck ? { validate_only: "true" } : {} };
       const columns = ignored.value.split("\n").filter((name) => name.trim() !== "").map((name) => `${name}=`);
       const query = Object.fromEntries(Object.entries({
         dates: dates.value, encoding: !encoding.disabled && encoding.value, sheet: !sheet.disabled && sheet.value.trim(), columns,
         validate_only: isCheck && "true",
       }).filter(([, given]) => given));
-      return { urls, request: { body: chosen ?? new Blob([input.value]), type: isWorkbook() ? WORKBOOK : "text/csv", query } };
+      return { body: chosen ?? new Blob([input.value]), type: isWorkbook() ? WORKBOOK : "text/csv", query };
     };
 
-    function showResults(results, urls, isCheck) {
+    function showResults(results, plain, isCheck) {
       const done = results.filter(({ status }) => status === "ok").length;
-      const rows = results.map((result, index) => ({ isDone: result.status === "ok", cells: [
-        count(result.row ?? urls?.[index].row ?? index + 1),
-        element("span", { class: "cut" }, value(urls ? urls[index].url.slice(0, 300) : result.detail.client_affiliate_id ?? result.detail.url)),
+      // For URLs, the response contains only rows.
+      const names = section === "affiliates" ? ["Your affiliate ID"] : plain ? ["URL"] : [];
+      const rows = results.map((result) => ({ isDone: result.status === "ok", cells: [
+        count(rowOf(result, plain)),
+        ...names.map(() => element("span", { class: "cut" }, value(plain ? plain[result.row - 2].trim().slice(0, 300) : result.detail.client_affiliate_id))),
         result.status === "ok" && result.detail[id] ? element("a", { href: `#/${section}/${result.detail[id]}` }, `added as ${one} ${result.detail[id]}`)
           : isCheck && result.status === "ok" ? "can be added" : result.detail.msg,
       ] }));
@@ -105,13 +118,12 @@ export function addingView(section) {
         element("p", {}, isCheck ? `${counted(done, `${one} can`, `${many} can`)} be added` : `${counted(done, `${one} was`, `${many} were`)} added`,
           others > 0 && `, ${count(others)} ${isCheck ? "cannot" : others === 1 ? "was not" : "were not"}`, "."),
         (results[0]?.notes ?? []).map((note) => element("p", {}, `Note: ${note}.`)),
-        resultTable("Results", ["Row", section === "urls" ? "URL" : "Your affiliate ID", "Result"], rows)));
+        resultTable("Results", ["Row", ...names, "Result"], rows)));
     }
 
-    function showRejection(rejection, again, urls) {
+    function showRejection(rejection, again, plain) {
       const message = rejectionMessage(rejection, again);
-      const violations = urls === null ? rejection.violations
-        : Object.entries(rejection.errors).flatMap(([path, texts]) => texts.map((message) => ({ path, row: urls[/^urls\.(\d+)/.exec(path)?.[1]]?.row, message })));
+      const { violations } = rejection;
       // If no row has violations, the service rejected the file itself, and a different option can help.
       const errors = byOption(rejection.errors);
       const links = violations.length > 0 ? [] : showViolations(controls, errors);
@@ -119,7 +131,7 @@ export function addingView(section) {
       append(message, links.length > 0 && element("ul", {}, links),
         violations.length > 0 && resultTable("Rows to correct", ["Row", "Column", "Reason"], violations.map((violation) => {
           const { where, why } = rowError(violation);
-          return { isDone: false, cells: [value(violation.row), value(where), value(why)] };
+          return { isDone: false, cells: [value(rowOf(violation, plain)), value(where), value(why)] };
         })));
       put(messages, message);
     }
@@ -132,7 +144,14 @@ export function addingView(section) {
         input.focus();
         return;
       }
-      const { urls, request } = requestOf(isCheck);
+      const plain = section === "urls" && file.files.length === 0 ? plainLines(input.value) : null;
+      const crowded = crowdedLine(plain ?? []);
+      if (crowded > 0) {
+        lines.violate([`Line ${crowded} contains several cells or URLs. Enter one URL per line, or paste cells with column names in the first line.`]);
+        input.focus();
+        return;
+      }
+      const request = requestOf(plain, isCheck);
       const sending = given();
       const meter = element("progress", { max: 1, value: 0, "aria-label": "Upload" });
       const progress = element("span", {}, "Sending…");
@@ -149,8 +168,8 @@ export function addingView(section) {
       await attempt(signal, async () => {
         const { body: answer } = await call("POST", `api/${section}`, { ...request, signal });
         if (!isCheck) sent = sending;
-        showResults(answer, urls, isCheck);
-      }, (rejection) => showRejection(rejection, () => send(isCheck), urls));
+        showResults(answer, plain, isCheck);
+      }, (rejection) => showRejection(rejection, () => send(isCheck), plain));
       isSending = false;
       add.textContent = "Add";
     };

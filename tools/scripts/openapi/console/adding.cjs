@@ -30,6 +30,22 @@ async function adding(page) {
   await message(page, "Nothing was saved.");
   await becomes(async () => [await column(page, 1), await column(page, 2), await column(page, 3)], [["3"], ["URL"], ["URL must be a valid URL."]]);
   await checked(page, "URLs with a violation");
+  // A line with two cells or two URLs is not one URL.
+  for (const rest of ["\tJohn Smith", " https://b.example/", ",https://b.example/", "\u2028https://b.example/"]) {
+    await input.fill(`https://added.example/two\nhttps://a.example/offer${rest}`);
+    await add.click();
+    await message(page, "Line 2 contains several cells or URLs.");
+  }
+  // The service reads plain lists like files.
+  await input.fill("https://added.example/a\u00adb");
+  await add.click();
+  await message(page, "Nothing was saved.");
+  await becomes(async () => [await column(page, 1), await column(page, 2)], [["1"], ["URL"]]);
+  await input.fill("https://trimmed.example/?x=1,2\u200b");
+  await add.click();
+  await message(page, "1 URL was added.");
+  await becomes(async () => (await api("GET", "urls?per_page=200")).data.filter(({ domain }) => domain === "trimmed.example").map(({ url }) => url),
+    ["https://trimmed.example/?x=1,2"]);
   // Pastes spreadsheet rows with additional columns.
   await input.fill("Name\tURL\nTwo\thttps://added.example/two\nThree\thttps://added.example/three\nOne\t\"https://added.example/one,two;three\"\n");
   await add.click();
@@ -40,7 +56,7 @@ async function adding(page) {
   await add.click();
   await message(page, "2 URLs were added, 1 was not.");
   await becomes(() => column(page, 1), ["2", "3", "4"]);
-  await becomes(async () => (await column(page, 3)).slice(0, 2).map((text) => text.slice(0, 5)), ["added", "added"]);
+  await becomes(async () => (await column(page, 2)).slice(0, 2).map((text) => text.slice(0, 5)), ["added", "added"]);
   await checked(page, "added URLs");
   await page.getByLabel("Columns to ignore").fill("");
   await input.fill("url\nhttps://added.example/four");
