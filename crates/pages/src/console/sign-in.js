@@ -109,6 +109,11 @@ export async function signInAgain(reason, mayRenew = false) {
     };
     const fill = async () => content.replaceChildren(...[await ways(messages, done, fill, options)].flat(2));
     const dialog = element("dialog", { class: "over", "aria-labelledby": "again", on: { cancel: refuse, close: () => {
+      // Browsers close a dialog on the second Escape, whatever the page does. Without the dialog, the user could not reach a locked page.
+      if (session.isLocked()) {
+        dialog.showModal();
+        return;
+      }
       dialog.remove();
       reject(new session.SignInError(reason));
     } } }, element("h2", { id: "again" }, "Sign in to continue"), messages, element("p", {}, "The page keeps what you typed."), content,

@@ -115,6 +115,19 @@ async function signedOutTabs(page, context) {
   await press(typing, "Save");
   await message(typing, "Saved.");
   assert.equal((await read("urls/2")).note, "Not saved when another tab signed out.");
+  await becomes(() => tokenInDocs.textContent(), "Set a token");
+  // The browser also ends sessions in tabs that showed another site.
+  await away.goBack();
+  await heading(away, "Sign in");
+  for (const tab of [away, inDocs]) {
+    await becomes(() => tab.evaluate("sessionStorage.length"), 0);
+    await tab.close();
+  }
+
+  await dialogOf(typing).waitFor();
+  typing.on("dialog", (dialog) => dialog.dismiss());
+  for (let presses = 0; presses < 4; presses += 1) await typing.keyboard.press("Escape");
+  typing.removeAllListeners("dialog");
   await reading.close();
   await typing.close();
   await signIn(page, token);
