@@ -142,7 +142,7 @@ mod tests {
             loaded.extend(named(&text, "from \"./"));
             for forbidden in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "localStorage"]
             {
-                // The browser stores only the choice of columns and the saved filters.
+                // The browser stores no tokens and no record data.
                 let is_allowed = forbidden == "localStorage" && path.ends_with("storage.js");
                 assert!(is_allowed || !text.contains(forbidden), "{} uses {forbidden}", path.display());
             }

@@ -208,6 +208,18 @@ async function renewing(page) {
     await becomes(() => stored(twin, "compliance-account"), await stored(page, "compliance-account"));
   }
 
+  // If the twin showed another site during a renewal, it must not use its old refresh token: the provider would end the sign-in of all tabs.
+  await twin.goto("about:blank");
+  const earlier = await tokenOf(page);
+  await page.clock.fastForward(57 * MINUTE);
+  await becomes(async () => (await tokenOf(page)) === earlier, false);
+  await twin.goBack();
+  await becomes(async () => JSON.parse(await stored(twin, "compliance-account")).refreshToken, null);
+  await warning(twin).getByText(/Your sign-in (ends at|has ended)/).waitFor();
+  const renewed = await tokenOf(page);
+  await page.clock.fastForward(57 * MINUTE);
+  await becomes(async () => (await tokenOf(page)) === renewed, false);
+
   // If the provider refuses to renew, the console shows the warning and does not ask again.
   const { refreshToken } = JSON.parse(await stored(page, "compliance-account"));
   await fetch(`${provider}/token/revocation`, { method: "POST", body: new URLSearchParams({ token: refreshToken, client_id: "console" }) });

@@ -6,6 +6,7 @@ import { canChallenge, challenge, random } from "./pkce.js";
 import { call, once } from "./requests.js";
 import * as session from "./session.js";
 import { SignInError } from "./session.js";
+import { store, stored } from "./storage.js";
 
 /** Storage key of the request to the provider, kept until the browser returns. */
 const ASKED = "compliance-sign-in";
@@ -15,6 +16,9 @@ const IN_WINDOW = "window.";
 const TIMEOUT = 30_000;
 /** Time a tab waits for a message from the previous lock holder, in milliseconds. */
 const HANDOVER = 250;
+/** Storage key of the digests of used refresh tokens, and their maximum number. */
+const USED = "compliance-used";
+const MOST_USED = 50;
 /** Maximum clock skew of this machine, in seconds. */
 const SKEW = 300;
 
@@ -161,7 +165,8 @@ async function finish(answer, asked) {
 
 /**
  * Renews the session with its refresh token. Duplicated tabs share a refresh token that the provider can accept only once, so one tab renews
- * the session and notifies the others. Throws like `signIn`.
+ * the session and notifies the others. A tab that showed another site misses this message, and must not use the token again: the provider
+ * would end the sign-in of all tabs. Throws like `signIn`.
  */
 export async function renew() {
   const before = session.account();
@@ -171,8 +176,11 @@ export async function renew() {
       setTimeout(wake, HANDOVER);
     });
     if (!isCurrent()) return;
+    const [digest, used] = [await challenge(before.refreshToken), stored(USED) ?? []];
+    if (used.includes(digest)) throw new SignInError("Another tab has renewed your sign-in. Sign in again.", true);
     const [{ client_id: client }, { token_endpoint: endpoint }] = await Promise.all([provider(), endpoints()]);
     const tokens = await ask(endpoint, { grant_type: "refresh_token", refresh_token: before.refreshToken, client_id: client });
+    if (tokens.refresh_token && tokens.refresh_token !== before.refreshToken) store(USED, [...used, digest].slice(-MOST_USED));
     // The session may have ended or been replaced during the request.
     if (isCurrent()) await keep(tokens, null, before);
   });

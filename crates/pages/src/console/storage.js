@@ -1,4 +1,4 @@
-// Keeps the choice of columns and the saved filters in the browser, but no record data.
+// Keeps the choice of columns, the saved filters, and what tabs must know about each other's sessions, but no tokens and no record data.
 
 /** Returns a stored value, or null if there is none, storage is disabled, or the data is invalid. */
 export function stored(key) {
