@@ -50,13 +50,13 @@ function store(text, account) {
 }
 
 /**
- * Starts a session, or continues it with a new token for the same company, whose records the page shows. `account` is what the provider
+ * Starts a session, or continues it with a new token for the same person and company, whose records the page shows. `account` is what the provider
  * returned: `subject`, `expires` and `lifetime` in milliseconds, `idToken`, and `refreshToken` or null. Pasted tokens have no account.
  * Throws a `SignInError`.
  */
 export function begin(text, account = null) {
   const before = token() ?? locked;
-  const [shown, { company }] = [claims(before), claims(text)];
+  const [shown, { company, subject, earlier }] = [claims(before), claims(text)];
   if (isAccepted && before !== null && shown.company !== company) {
     throw new SignInError(`You signed in for company ${company}, but this page shows company ${shown.company}. Nothing was saved. `
       + `Sign in for company ${shown.company}. To change companies, sign out first.`, true);
@@ -90,6 +90,10 @@ export function end(reason) {
   locked = null;
   listeners.ended(reason, last);
 }
+  if (isAccepted && before !== null && shown.subject !== null && (shown.earlier ?? shown.subject) !== (earlier ?? subject)) {
+    throw new SignInError(`This page belongs to ${shown.subject}, but you signed in as ${subject ?? "a different person"}. Nothing was saved. `
+      + `Sign in as ${shown.subject}. To change accounts, sign out first.`, true);
+  }
 
 /** Signs out in all tabs, unless the user chooses to keep unsaved changes. */
 export function signOut() {

@@ -4,9 +4,9 @@
 const assert = require("node:assert/strict");
 const { becomes, picture, schemes, violations } = require("../browser.cjs");
 
-// `OTHER` is a token for company 3. `LARGE` is a token for a company with 1,200 affiliates, 300 URLs and 450 cases. `LIMITED` is a service that accepts six requests
+// `COLLEAGUE` is a token for another officer, and `OTHER` for company 3. `LARGE` is a token for a company with 1,200 affiliates, 300 URLs and 450 cases. `LIMITED` is a service that accepts six requests
 // per minute, and `CORELESS` is a gateway without a core.
-const { BASE: base, TOKEN: token, EXPIRED: expired, OTHER: other, LARGE: large, LIMITED: limited, LIMITED_TOKEN: limitedToken, CORELESS: coreless, PICTURES: pictures } = process.env;
+const { BASE: base, TOKEN: token, EXPIRED: expired, COLLEAGUE: colleague, OTHER: other, LARGE: large, LIMITED: limited, LIMITED_TOKEN: limitedToken, CORELESS: coreless, PICTURES: pictures } = process.env;
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 const NARROWEST = 320;
@@ -90,6 +90,6 @@ async function filters(page) {
 }
 
 module.exports = {
-  base, token, expired, other, large, limited, limitedToken, coreless, WIDE, PHONE,
+  base, token, expired, colleague, other, large, limited, limitedToken, coreless, WIDE, PHONE,
   api, total, loaded, checked, changing, heading, message, onRecord, rows, column, columnOf, signIn, section, filters,
 };

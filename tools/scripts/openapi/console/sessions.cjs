@@ -3,7 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { becomes, pressWith } = require("../browser.cjs");
-const { base, token, expired, other, api, checked, heading, loaded, message, onRecord, signIn } = require("./common.cjs");
+const { base, token, expired, colleague, other, api, checked, heading, loaded, message, onRecord, signIn } = require("./common.cjs");
 
 const read = async (path) => (await api("GET", path)).data;
 const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
@@ -47,6 +47,10 @@ async function endedWhileTyping(page) {
   await checked(page, "a sign-in over the page");
   await press(page, "Not now");
   await message(page, "Your sign-in has expired. Sign in again.");
+  // Another officer would be the author, and the case would be assigned to the first officer.
+  await signInAgain(page, "Save", colleague);
+  await message(page, "This page belongs to bea, but you signed in as zed. Nothing was saved.");
+  await press(page, "Not now");
   assert.equal(await note.inputValue(), "For one company.");
   await signInAgain(page, "Save");
   await message(page, "Saved.");
