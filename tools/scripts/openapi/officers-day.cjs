@@ -62,7 +62,7 @@ async function signingIn(page) {
   await typeAccount(page, "bea");
   await heading(page, /^Cases 1–/, 2);
   assert.equal(page.url(), `${base}/console#/cases`);
-  assert.deepEqual(await page.evaluate("[localStorage.length, document.cookie, Object.keys(sessionStorage).sort()]"), [0, "", ["compliance-account", "compliance-token"]]);
+  assert.deepEqual(await page.evaluate("[localStorage.length, document.cookie, Object.keys(sessionStorage).sort()]"), [0, "", ["compliance-account", "compliance-sign-outs", "compliance-token"]]);
   await page.locator("#account").getByText("bea@partner.example · Company 1", { exact: false }).waitFor();
   const { client_id: client, openid_connect: settings } = await (await fetch(`${base}/console/sign-in.json`)).json();
   assert.equal(client, undefined);

@@ -142,7 +142,7 @@ listenToKeys();
 window.addEventListener("hashchange", route);
 // The browser can restore an old page from its cache, with another company's records.
 window.addEventListener("pageshow", (event) => {
-  if (event.persisted && session.token() !== shownFor) location.reload();
+  if (event.persisted && !session.checkSignOut() && session.token() !== shownFor) location.reload();
 });
 window.addEventListener("beforeunload", (event) => {
   if (!mayLeave(false)) event.preventDefault();

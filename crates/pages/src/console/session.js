@@ -1,12 +1,17 @@
 // Manages the signed-in user's session: the token, and what the sign-in provider returned with it. `sessionStorage` keeps the session until
 // the tab is closed, and only duplicated tabs share it. Tabs notify each other of new tokens and sign-outs.
 
+import { store as keep, stored } from "./storage.js";
+
 const KEY = "compliance-token";
 const ACCOUNT = "compliance-account";
+/** The number of sign-outs in this browser. In `sessionStorage`, the number when the session began. */
+const SIGN_OUTS = "compliance-sign-outs";
 
 const tabs = new BroadcastChannel("compliance-session");
 
-let listeners = {};
+/** @type {Record<string, (...found: any[]) => any>} */
+let listeners = { ended: () => {}, changed: () => {}, ask: null, mayLeave: () => true };
 let companyClaim = "company_id";
 let personClaim = "sub";
 /** Whether the service has accepted a token in this session. From then on, the page shows its company's records. */
@@ -35,6 +40,25 @@ export function readClaims({ company_claim: company, person_claim: person }) {
  */
 export function listen(found) {
   listeners = found;
+  if (isOver()) {
+    forget();
+    listeners.changed();
+  } else if (token() !== null) {
+    // The documentation stores a token without the number.
+    storeSignOuts();
+  }
+}
+
+const signOuts = () => stored(SIGN_OUTS) ?? 0;
+
+/** Returns whether another tab has signed out since the session began. */
+const isOver = () => Number(sessionStorage.getItem(SIGN_OUTS) ?? Infinity) < signOuts();
+
+/** Ends the session if another tab has signed out while the browser showed other pages in this tab. Returns whether the session ended. */
+export function checkSignOut() {
+  if (!isOver()) return false;
+  endElsewhere();
+  return true;
 }
 
 /** Returns the token, or null if there is none. */
@@ -46,7 +70,12 @@ function store(text, account) {
   sessionStorage.setItem(KEY, text);
   if (account) sessionStorage.setItem(ACCOUNT, JSON.stringify({ ...account, token: text }));
   else sessionStorage.removeItem(ACCOUNT);
+  storeSignOuts();
   listeners.changed();
+}
+
+function storeSignOuts() {
+  sessionStorage.setItem(SIGN_OUTS, String(signOuts()));
 }
 
 /**
@@ -60,6 +89,10 @@ export function begin(text, account = null) {
   if (isAccepted && before !== null && shown.company !== company) {
     throw new SignInError(`You signed in for company ${company}, but this page shows company ${shown.company}. Nothing was saved. `
       + `Sign in for company ${shown.company}. To change companies, sign out first.`, true);
+  }
+  if (isAccepted && before !== null && shown.subject !== null && (shown.earlier ?? shown.subject) !== (earlier ?? subject)) {
+    throw new SignInError(`This page belongs to ${shown.subject}, but you signed in as ${subject ?? "a different person"}. Nothing was saved. `
+      + `Sign in as ${shown.subject}. To change accounts, sign out first.`, true);
   }
   if (before === null) isAccepted = false;
   locked = null;
@@ -80,7 +113,7 @@ export function account() {
 }
 
 function forget() {
-  for (const key of [KEY, ACCOUNT]) sessionStorage.removeItem(key);
+  for (const key of [KEY, ACCOUNT, SIGN_OUTS]) sessionStorage.removeItem(key);
 }
 
 /** Ends this tab's session. */
@@ -90,14 +123,11 @@ export function end(reason) {
   locked = null;
   listeners.ended(reason, last);
 }
-  if (isAccepted && before !== null && shown.subject !== null && (shown.earlier ?? shown.subject) !== (earlier ?? subject)) {
-    throw new SignInError(`This page belongs to ${shown.subject}, but you signed in as ${subject ?? "a different person"}. Nothing was saved. `
-      + `Sign in as ${shown.subject}. To change accounts, sign out first.`, true);
-  }
 
 /** Signs out in all tabs, unless the user chooses to keep unsaved changes. */
 export function signOut() {
   if (!listeners.mayLeave(true)) return;
+  keep(SIGN_OUTS, signOuts() + 1);
   tabs.postMessage({ isSignedOut: true });
   end();
 }
@@ -129,18 +159,22 @@ export async function refused(used, reason, mayRenew) {
 
 tabs.addEventListener("message", ({ data: { isSignedOut, before, text, account: renewed } }) => {
   if (token() === null) return;
-  if (!isSignedOut) {
-    // A duplicate of this tab has renewed the shared session.
-    if (before === token()) store(text, renewed);
-  } else if (listeners.mayLeave(false)) {
-    end("You have signed out in another tab.");
-  } else {
-    locked = token();
-    forget();
-    listeners.changed();
-    refused(null, "You have signed out in another tab. This page has unsaved changes.", false).catch(() => {});
-  }
+  if (isSignedOut) endElsewhere();
+  // A duplicate of this tab has renewed the shared session.
+  else if (before === token()) store(text, renewed);
 });
+
+/** Ends this tab's session after another tab has signed out. Hides a page with unsaved changes until the next sign-in. */
+function endElsewhere() {
+  if (listeners.mayLeave(false)) {
+    end("You have signed out in another tab.");
+    return;
+  }
+  locked = token();
+  forget();
+  listeners.changed();
+  refused(null, "You have signed out in another tab. This page has unsaved changes.", false).catch(() => {});
+}
 
 /** Returns the unverified claims of a JSON Web Token, or null. */
 export function decoded(text) {

@@ -2,23 +2,26 @@
 // in the same tab uses the same token.
 
 const KEY = "compliance-token";
+/** Where the console stores the number of sign-outs before the token. */
+const SIGN_OUTS = "compliance-sign-outs";
 
 /** Returns the token, or null if there is none. */
 export function token() {
   return sessionStorage.getItem(KEY);
 }
 
-/** Returns the claims as the console reads them, using the service's company claim. */
-async function session() {
+/** Returns the claims as the console reads them, using the service's company claim. `changed` runs when a console tab changes the token. */
+async function session(changed) {
   const settings = await fetch(new URL("../console/sign-in.json", import.meta.url), { credentials: "omit" });
   const read = await import("../console/session.js");
+  read.listen({ ended: changed, changed, mayLeave: () => true });
   read.readClaims(await settings.json());
   return read.claims();
 }
 
 /** Describes the token's claims for display only. The service verifies the token on every request. */
-async function describe() {
-  const { company, expiry } = await session();
+async function describe(changed) {
+  const { company, expiry } = await session(changed);
   if (expiry === null) return "The token does not look like a JSON Web Token.";
   const until = expiry.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
   const isValid = expiry > new Date();
@@ -39,12 +42,15 @@ export function startToken() {
     state.textContent = "";
     forget.hidden = !text;
     // The description needs a console file. Without the file, the token still works.
-    if (text) describe().then((description) => text === token() && (state.textContent = description), () => {});
+    if (text) describe(show).then((description) => text === token() && (state.textContent = description), () => {});
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const text = field.value.trim().replace(/^Bearer\s+/i, "");
-    if (text) sessionStorage.setItem(KEY, text);
+    if (text) {
+      sessionStorage.setItem(KEY, text);
+      sessionStorage.removeItem(SIGN_OUTS);
+    }
     field.value = "";
     show();
   });

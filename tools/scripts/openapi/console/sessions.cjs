@@ -91,13 +91,17 @@ async function endedWhileTyping(page) {
 
 /** Checks that signing out affects every tab. A tab with unsaved changes hides its page until the next sign-in. */
 async function signedOutTabs(page, context) {
-  const [reading, typing] = [await context.newPage(), await context.newPage()];
-  for (const tab of [reading, typing]) {
+  const [reading, typing, away, inDocs] = await Promise.all([1, 2, 3, 4].map(() => context.newPage()));
+  for (const tab of [reading, typing, away, inDocs]) {
     await tab.goto(`${base}/console#/urls/2`);
     await signIn(tab, token);
     await onRecord(tab, "URL 2");
   }
   await typing.getByLabel("Note", { exact: true }).fill("Not saved when another tab signed out.");
+  await away.goto("about:blank");
+  await inDocs.goto(`${base}/docs`);
+  const tokenInDocs = inDocs.locator("#token summary");
+  await becomes(() => inDocs.locator("#token-state").textContent().then((text) => text.startsWith("Company 1, until ")), true);
   // The user can save first.
   await open(page, "urls/2", "URL 2");
   await page.getByLabel("Note", { exact: true }).fill("Unsaved");
@@ -111,14 +115,6 @@ async function signedOutTabs(page, context) {
   await message(reading, "You have signed out in another tab.");
   for (const tab of [page, reading, typing]) await becomes(() => tab.evaluate("sessionStorage.length"), 0);
 
-  await dialogOf(typing).waitFor();
-  assert.equal(await typing.getByLabel("Note", { exact: true }).isVisible(), false);
-  await checked(typing, "a tab with changes after a sign-out");
-  await dialogOf(typing).getByLabel("Token").fill(token);
-  await dialogOf(typing).getByRole("button", { name: "Sign in" }).click();
-  await press(typing, "Save");
-  await message(typing, "Saved.");
-  assert.equal((await read("urls/2")).note, "Not saved when another tab signed out.");
   await becomes(() => tokenInDocs.textContent(), "Set a token");
   // The browser also ends sessions in tabs that showed another site.
   await away.goBack();
@@ -132,6 +128,14 @@ async function signedOutTabs(page, context) {
   typing.on("dialog", (dialog) => dialog.dismiss());
   for (let presses = 0; presses < 4; presses += 1) await typing.keyboard.press("Escape");
   typing.removeAllListeners("dialog");
+  await dialogOf(typing).waitFor();
+  assert.equal(await typing.getByLabel("Note", { exact: true }).isVisible(), false);
+  await checked(typing, "a tab with changes after a sign-out");
+  await dialogOf(typing).getByLabel("Token").fill(token);
+  await dialogOf(typing).getByRole("button", { name: "Sign in" }).click();
+  await press(typing, "Save");
+  await message(typing, "Saved.");
+  assert.equal((await read("urls/2")).note, "Not saved when another tab signed out.");
   await reading.close();
   await typing.close();
   await signIn(page, token);

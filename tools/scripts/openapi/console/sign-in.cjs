@@ -37,7 +37,7 @@ async function signingIn(page) {
   await heading(page, "Overview");
   await page.locator("#account").getByText("bea · Company 1").waitFor();
   const stored = await page.evaluate("[JSON.stringify(localStorage), document.cookie, sessionStorage.length]");
-  assert.deepEqual(stored, ["{}", "", 1]);
+  assert.deepEqual(stored, ["{}", "", 2]);
 }
 
 /** Navigates by keyboard alone. A view change moves the focus to the new heading. */
