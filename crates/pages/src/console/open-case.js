@@ -5,8 +5,11 @@ import { random } from "./pkce.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 
-/** Returns a button that opens a case with these fields and incidents, and the node for its messages. `existing` is the ID of a case about the same URL. */
-export function openCase(fields, incidents, signal, existing = null) {
+/**
+ * Returns a button that opens a case with these fields and incidents, and the node for its messages. `hasChanges` returns whether the page has
+ * unsaved input, which opening a case would discard. `existing` is the ID of a case about the same URL.
+ */
+export function openCase(fields, incidents, signal, hasChanges, existing = null) {
   const messages = element("div", {});
   // The idempotency key makes it safe to press the button again after a broken connection.
   const request = `console-${random()}`;
@@ -18,7 +21,12 @@ export function openCase(fields, incidents, signal, existing = null) {
     location.hash = address;
   }, (rejection) => put(messages, rejectionMessage(rejection, send)));
   const open = async () => {
-    if (isOpening || (existing !== null && !confirm(`Case ${existing} already covers this URL. Open another case?`))) return;
+    if (isOpening) return;
+    if (hasChanges()) {
+      put(messages, element("div", { class: "message", role: "status" }, element("p", {}, "Save your changes first. Then press Open a case again.")));
+      return;
+    }
+    if (existing !== null && !confirm(`Case ${existing} already covers this URL. Open another case?`)) return;
     isOpening = true;
     await send();
     isOpening = false;

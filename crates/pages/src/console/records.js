@@ -79,7 +79,8 @@ export function recordView(section, id) {
       const rows = record[found.name].map((item) => found.columns.map((field) => foundCell(item, field)));
       const [infraction] = record.infractions ?? [];
       const opening = section === "urls" && record.affiliate_name ? openCase({ client_affiliate_id: record.affiliate_id },
-        [{ incident_type: "url", url_id: record.id, infraction_type: infraction?.infraction_type, infraction_name: infraction?.infraction_name }], signal, record.case_id) : null;
+        [{ incident_type: "url", url_id: record.id, infraction_type: infraction?.infraction_type, infraction_name: infraction?.infraction_name }], signal,
+        () => form.hasChanges(), record.case_id) : null;
       const isHeading = section === "urls" && record.url.length <= LONGEST_URL;
       const heading = element("h1", { tabindex: "-1", class: section === "urls" && "address" }, value(isHeading ? record.url : name(record)));
       const left = new Set([found.name, key, "affiliate_name", "case_id", isHeading ? "url" : "", ...SECTIONS[section].fields]);

@@ -188,6 +188,13 @@ async function opening(page) {
   const dialog = await asked;
   assert.match(dialog.message(), /^Case \d+ already covers this URL\./);
   await dialog.dismiss();
+  // Opening a case would discard unsaved input.
+  const note = page.getByLabel("Note", { exact: true });
+  await note.fill("Not saved");
+  await page.getByRole("button", { name: "Open a case" }).click();
+  await message(page, "Save your changes first. Then press Open a case again.");
+  assert.deepEqual([await count(), await note.inputValue()], [before, "Not saved"]);
+  await note.fill("");
   await pressed;
   assert.equal(await count(), before);
 }
