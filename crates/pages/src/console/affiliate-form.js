@@ -45,12 +45,14 @@ function fieldsets(controls) {
   });
 }
 
-/** Returns a record's values as the form shows them, by field name. */
+/** Returns a record's value as the form shows it. */
+function valueOf(record, name) {
+  const stored = record?.[READ_AS[name] ?? name] ?? null;
+  return name === "country" ? alpha2(stored) : stored ?? "";
+}
+
 function valuesOf(record, controls) {
-  return new Map([...controls.keys()].map((name) => {
-    const stored = record?.[READ_AS[name] ?? name] ?? null;
-    return [name, name === "country" ? alpha2(stored) : stored ?? ""];
-  }));
+  return new Map([...controls.keys()].map((name) => [name, valueOf(record, name)]));
 }
 
 /**
@@ -130,13 +132,30 @@ export function affiliateForm({ fields, title, record, signal, save, reload = ()
   return { node, hasChanges: () => changes().length > 0 };
 }
 
+/**
+ * Creates an affiliate. Returns its ID, and a message for the user. After a lost response, the affiliate with this name can be the one that the
+ * user has already created.
+ */
+async function create(body, signal) {
+  try {
+    const { body: created } = await call("POST", "api/affiliates", { body, signal });
+    return [created.detail.affiliate_id, "The affiliate was created."];
+  } catch (rejection) {
+    const id = rejection.status === 409 && /Its ID is (\d+)\./.exec(rejection.message)?.[1];
+    if (!id) throw rejection;
+    const { body: { data: existing } } = await call("GET", `api/affiliates/${id}`, { signal });
+    if (!Object.entries(body).every(([name, typed]) => valueOf(existing, name).trim() === typed.trim())) throw rejection;
+    return [id, "An affiliate with these values already exists."];
+  }
+}
+
 /** Shows the view that creates an affiliate. */
 export async function newAffiliateView({ signal }) {
   const title = "New affiliate";
   const form = affiliateForm({ fields: await affiliateFields(), title, record: null, signal, save: async (body) => {
-    const { body: created } = await call("POST", "api/affiliates", { body, signal });
-    const address = `#/affiliates/${created.detail.affiliate_id}`;
-    tell(address, "The affiliate was created.");
+    const [id, message] = await create(body, signal);
+    const address = `#/affiliates/${id}`;
+    tell(address, message);
     location.hash = address;
   } });
   show(title, form.node);

@@ -166,6 +166,19 @@ async function creating(page) {
   await page.getByLabel("Affiliate name").fill("Console One");
   await page.getByRole("button", { name: "Save" }).click();
   await message(page, "The affiliate was created.");
+  // If the response is lost, the second attempt finds the affiliate that the first one created.
+  await page.goto(`${base}/console#/affiliates/new`);
+  await page.getByLabel("Affiliate name").fill("Lost Response");
+  await page.getByLabel("Your affiliate ID").fill("LOST-1");
+  await page.getByLabel("Country", { exact: true }).selectOption("DE");
+  await page.route("**/api/affiliates", async (route) => {
+    await route.fetch();
+    await route.abort("internetdisconnected");
+  }, { times: 1 });
+  await page.getByRole("button", { name: "Save" }).click();
+  await message(page, "The change may have been saved");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await message(page, "An affiliate with these values already exists.");
   // The message does not appear again.
   await page.reload();
   await onRecord(page, /^Affiliate \d+$/);
