@@ -85,8 +85,9 @@ export function pickAffiliate(input, signal) {
 export async function typedAffiliate(text, signal) {
   if (text === "" || /^\d+$/.test(text)) return { id: text };
   const found = await searchAffiliates(text, signal);
-  const exact = found.filter((record) => record.distributor_name === text || record.client_distributor_id === text);
-  const chosen = exact.length === 1 ? exact : found;
+  const equal = (form) => found.filter((record) => [record.distributor_name, record.client_distributor_id].some((name) => form(name) === form(text)));
+  // IDs can differ in case only.
+  const chosen = [equal((name) => name), equal((name) => name?.toLowerCase())].find(({ length }) => length === 1) ?? found;
   if (chosen.length === 1) return { id: String(chosen[0].id) };
   return { violation: found.length === 0 ? "No affiliate name or ID contains this text."
     : "Several affiliate names or IDs contain this text. Type more, or choose an affiliate." };

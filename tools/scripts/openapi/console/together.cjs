@@ -272,6 +272,14 @@ async function commonNames(page) {
   await page.getByRole("link", { name: "Cases of this affiliate" }).click();
   await page.waitForURL(new RegExp(`cases\\?distributor_id=${id}$`));
   await api("POST", `cases/${own}/close`, {});
+  await section(page, "URLs");
+  await heading(page, /URLs/, 2);
+  // The filter ignores case, although the IDs ANN-50 to ANN-59 also contain this text.
+  await page.getByRole("form", { name: "Filters" }).getByLabel("Affiliate", { exact: true }).fill("ann-5");
+  await press(page, "Apply");
+  await page.waitForURL(/distributor_id=/);
+  const { client_distributor_id: found } = await read("affiliates", page.url().match(/distributor_id=(\d+)/)[1]);
+  assert.equal(found, "ANN-5");
 }
 
 module.exports = { conflicts, otherConflicts, undoing, undoingAnyway, selections, exportsOfOneMoment, otherTexts, commonNames };
