@@ -253,6 +253,12 @@ async function otherTexts(page) {
   await message(page, "Saved.");
   const { tags: kept, note } = await read("cases", id);
   assert.deepEqual([kept, note], [[...tags, "autumn"], "one\r\ntwo"]);
+  // JSON cannot contain half an emoji.
+  await page.getByLabel("Note", { exact: true }).evaluate((box) => {
+    box.value = `half ${String.fromCharCode(0xd83d)}`;
+  });
+  await press(page, "Save");
+  await becomes(async () => (await read("cases", id)).note, "half \ufffd");
   await api("POST", `cases/${id}/close`, {});
 }
 
