@@ -8,6 +8,7 @@ import { alpha2, countryName } from "../src/console/countries.js";
 import { inLabels, label, rowError, words } from "../src/console/description.js";
 import { columnPicker, recordSplitter } from "../src/console/export.js";
 import { refusal } from "../src/console/session.js";
+import { tagsText } from "../src/console/tags.js";
 import { ago, hasEnded, instant, isOverdue, isTimestamp } from "../src/console/timestamps.js";
 import { shortUrl } from "../src/console/urls.js";
 import { changedFields, merged, sent } from "../src/console/work.js";
@@ -131,6 +132,11 @@ test("list changes of two people are merged", () => {
   assert.deepEqual(after(["a", "b"], ["b"], ["a", "b", "c"]), ["b", "c"]);
   assert.deepEqual(after(["a"], ["a", "mine"], ["a", "theirs"]), ["a", "theirs", "mine"]);
   assert.deepEqual(after(["a"], ["a", "b"], ["b"]), ["b"]);
+});
+
+test("tags with commas are quoted", () => {
+  assert.equal(tagsText(["a, b", "x"]), "“a, b”, x");
+  assert.equal(tagsText([]), "");
 });
 
 test("errors without a field keep their text", () => {

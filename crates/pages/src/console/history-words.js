@@ -5,6 +5,7 @@ import { label, words } from "./description.js";
 import { element, value } from "./elements.js";
 import { partsOf } from "./history-parts.js";
 import { call, Rejection } from "./requests.js";
+import { tagsText } from "./tags.js";
 import { isTimestamp, timestamp } from "./timestamps.js";
 import { VOCABULARIES, vocabularies } from "./vocabularies.js";
 
@@ -75,7 +76,7 @@ export function names(signal) {
     if (field === "affiliate_id") return element("a", { href: `#/affiliates/${text}` }, value(affiliates.get(text) ?? `Affiliate ${text}`));
     if (field === "case_id") return element("a", { href: `#/cases/${text}` }, `Case ${text}`);
     if (field === "country" || field === "case_country") return value(countryName(text));
-    if (field === "tags") return value(tagsOf(text).join(", "));
+    if (field === "tags") return value(tagsText(tagsOf(text)));
     if (isTimestamp(field)) return timestamp(text);
     if (field === "disabled") return value(words(field, text));
     return value(text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);

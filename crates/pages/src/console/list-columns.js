@@ -5,6 +5,7 @@ import { badge, isBadge } from "./badges.js";
 import { countryName } from "./countries.js";
 import { words } from "./description.js";
 import { element, value } from "./elements.js";
+import { tagsText } from "./tags.js";
 import { isOverdue, isTimestamp, timestamp } from "./timestamps.js";
 
 /** Each list's record schema, ID field (`key`), sortable columns (`sorts`) and default columns (`initial`). */
@@ -44,7 +45,7 @@ export function cell(section, name, record) {
   if (isBadge(name)) return badge(content);
   if (name === "follow_up_date" && isOverdue(record)) return element("span", { class: "overdue" }, timestamp(content, { isShort: true }), " overdue");
   if (isTimestamp(name)) return timestamp(content, { isShort: true });
-  if (name === "tags") return value(content.join(", "));
+  if (name === "tags") return value(tagsText(content));
   if (Array.isArray(content)) return element("span", { class: "number" }, content.length);
   if (typeof content !== "string" || name === "disabled") return value(words(name, content));
   const text = content.length > MOST ? `${content.slice(0, MOST)}…` : content;

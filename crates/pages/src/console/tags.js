@@ -22,6 +22,11 @@ export function chipsControl(input, one, many, shown = (entry) => entry) {
   return { input, list, get, set };
 }
 
+/** Lists tags in a sentence. Quotes tags that contain a comma. */
+export function tagsText(tags) {
+  return tags.map((tag) => (tag.includes(",") ? `“${tag}”` : tag)).join(", ");
+}
+
 /** Returns the control for tags. Enter adds the typed tag, and Backspace removes the last tag. */
 export function tagsControl() {
   const input = element("input", { type: "text", autocomplete: "off", placeholder: "Add a tag", enterkeyhint: "done", on: {
@@ -29,7 +34,7 @@ export function tagsControl() {
       if (event.key === "Enter" && !event.isComposing && input.value.trim() !== "") {
         event.preventDefault();
         control.set(control.get());
-      } else if (event.key === "Backspace" && input.value === "") {
+      } else if (event.key === "Backspace" && input.value === "" && !event.repeat) {
         control.set(JSON.stringify(JSON.parse(control.get()).slice(0, -1)));
       }
     },

@@ -8,7 +8,7 @@ import { entryOf, infractionOf, infractionsControl, infractionText } from "./inf
 import { attempt, rejectionMessage, showSaved } from "./rejections.js";
 import { call } from "./requests.js";
 import { claims } from "./session.js";
-import { tagsControl } from "./tags.js";
+import { tagsControl, tagsText } from "./tags.js";
 import { hasEnded } from "./timestamps.js";
 import { vocabularies } from "./vocabularies.js";
 
@@ -82,6 +82,7 @@ function incidentText(incident) {
 function texts(record, name) {
   if (name === "infractions") return record.infractions.map(infractionText);
   if (name === "incidents") return record.incidents.map(incidentText);
+  if (name === "tags") return [tagsText(record.tags)];
   return [words(name, record[name === "distributor_id" ? "affiliate_name" : name]) ?? ""].flat();
 }
 

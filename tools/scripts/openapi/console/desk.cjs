@@ -23,7 +23,7 @@ async function caseHistory(page) {
   const [one, other] = (await api("GET", "affiliates")).data;
   const opened = await api("POST", "cases", { request_id: `desk-${Date.now()}`, case: { client_affiliate_id: one.client_distributor_id, risk_level: "High" }, incidents: [{ incident_type: "form", reference: "form 13" }] });
   const id = opened.detail.case_id;
-  await api("PATCH", `cases/${id}`, { risk_level: "Low", tags: ["a", "b"], case_country: "CH", follow_up_date: "2027-01-31 08:30:00" });
+  await api("PATCH", `cases/${id}`, { risk_level: "Low", tags: ["a, b", "c"], case_country: "CH", follow_up_date: "2027-01-31 08:30:00" });
   await api("PATCH", `cases/${id}`, { affiliate_id: other.id });
   await api("POST", `cases/${id}/close`, {});
   await api("POST", `cases/${id}/incidents`, { incidents: [{ incident_type: "form", reference: "form 14", infraction_type: "Health Claim" }] });
@@ -34,7 +34,7 @@ async function caseHistory(page) {
   assert.match(closed, /changed Case status from New to Closed/i);
   assert.match(closed, /set Closed date to \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/i);
   assert.equal(moved, `bea changed Affiliate from ${one.distributor_name} to ${other.distributor_name} · just now Undo`);
-  for (const line of ["changed Risk level from High to Low", "set Case country to Switzerland", "set Tags to a, b", "set Follow-up date to 2027-01-31 08:30:00 UTC"]) {
+  for (const line of ["changed Risk level from High to Low", "set Case country to Switzerland", "set Tags to “a, b”, c", "set Follow-up date to 2027-01-31 08:30:00 UTC"]) {
     assert.ok(changed.toLowerCase().includes(line.toLowerCase()), `${line} in ${changed}`);
   }
   assert.match(first, /^bea opened the case · just now\n+\d+ fields$/);
