@@ -85,7 +85,9 @@ fn folded(character: char) -> Vec<char> {
     let plain = [character].into_iter().nfd().filter(|part| !is_mark(*part));
     let plain = plain.flat_map(char::to_lowercase).flat_map(char::to_uppercase).flat_map(char::to_lowercase);
     let plain: Vec<char> = plain.collect();
-    let is_plain = (1..=3).contains(&plain.len()) && plain.iter().all(|letter| letter.is_alphanumeric());
+    // Only Latin ligatures, such as `ﬃ`, consist of three letters. Korean syllables are letters of their own.
+    let most = if plain.iter().all(char::is_ascii) { 3 } else { 2 };
+    let is_plain = (1..=most).contains(&plain.len()) && plain.iter().all(|letter| letter.is_alphanumeric());
     if is_plain { plain } else { vec![character] }
 }
 
@@ -171,7 +173,7 @@ mod tests {
             ("ﬁﬃ", "fiffi"),
             ("Œœ", "oeoe"),
             ("Й", "и"),
-            ("が你", "が你"),
+            ("が你영", "が你영"),
             ("½-_", "½-_"),
         ] {
             assert_eq!(text.chars().flat_map(folded).collect::<String>(), expected, "{text}");

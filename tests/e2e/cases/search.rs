@@ -124,6 +124,7 @@ async fn search_ignores_accents_and_unicode_forms() {
         "Mary-Ann O\u{2019}Neill",
         "S\u{153}ur O\u{fb01}lia",
         "Of\u{fb01}ce Gri\u{fb03}n",
+        "최은영",
     ];
     let queries: &[(&str, &[usize])] = &[
         ("q=garcon", &[1, 2]),
@@ -140,6 +141,7 @@ async fn search_ignores_accents_and_unicode_forms() {
         ("q=office", &[9]),
         ("q=Of\u{fb01}ce", &[9]),
         ("q=griffin", &[9]),
+        ("q=최은영", &[10]),
     ];
     let cases = queries.iter().map(|(query, numbers)| {
         let found_one = |number: &usize| {
