@@ -23,7 +23,8 @@ impl From<String> for PrivateUrl {
 
 impl fmt::Display for PrivateUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.0.contains(['@', '?', '#']) {
+        // Without a colon, the text can be a misplaced token.
+        if self.0.contains(':') && !self.0.contains(['@', '?', '#']) {
             return f.write_str(&self.0);
         }
         match url::Url::parse(&self.0) {
@@ -66,6 +67,7 @@ mod tests {
             ("https://user:hidden@keys.example:port/", "…"),
             ("https://user:hid/den@keys.example/", "…"),
             ("user:hidden@keys.example", "…"),
+            ("hidden.hidden.hidden", "…"),
             ("localhost:50051", "localhost:50051"),
             ("https://keys.example/keys", "https://keys.example/keys"),
         ];
