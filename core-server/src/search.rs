@@ -125,7 +125,7 @@ fn pattern(word: &str) -> String {
         {
             let [first, second, third] = [first, second, third].map(|letter| one(*letter));
             let all = ALIKE.get(&rest[..3]).map(|letters| format!("|[{letters}]")).unwrap_or_default();
-            pattern += &format!("(?:{first}(?:{second}{third}|[{next}])|[{pair}]{third}{all})");
+            pattern.extend(["(?:", &first, "(?:", &second, &third, "|[", next, "])|[", pair, "]", &third, &all, ")"]);
             rest = after;
         } else if let [second, after @ ..] = after
             && let Some(letters) = ALIKE.get(&rest[..2])
