@@ -1,7 +1,7 @@
 //! Searches for records that contain all words of a query, regardless of case, accents and word order.
 //!
 //! No index covers substring matches, so a search reads the company's records in result order until it has enough. Exact matches come
-//! first, and use indexes. Parameters are subqueries, which hide their values from the planner, so the planner always chooses this order.
+//! first. To find them, a search for affiliates reads all of the company's affiliates. Parameters are subqueries, which hide their values from the planner, so the planner always chooses this order.
 //! The statement queue is fair to companies, and the call's deadline ends slow searches.
 
 use std::{collections::HashMap, sync::LazyLock};
@@ -45,7 +45,9 @@ pub(crate) fn whole_pattern(text: &str) -> String {
 pub(crate) fn record_id(kind: &str, text: &str) -> Option<i64> {
     let text = text.trim();
     let number = match text.get(..kind.len()) {
-        Some(word) if word.eq_ignore_ascii_case(kind) => text[kind.len()..].trim_start_matches([' ', ':']),
+        Some(word) if word.eq_ignore_ascii_case(kind) => {
+            text[kind.len()..].trim_start_matches(|next: char| next.is_whitespace() || next == ':')
+        }
         _ => text,
     };
     let digits = number.strip_prefix('#').map_or(number, str::trim_start);

@@ -158,7 +158,7 @@ impl<'s> Recorder<'s> {
             let unknown = counted(uncertain, "saved, possibly before this import")
                 + &counted(tally.without_result(), "without a result");
             let listed = match (bad + uncertain, absent.unwrap_or(0)) {
-                _ if uncertain > 0 => "these rows",
+                _ if uncertain > 0 => "the uncertain and invalid rows",
                 (_, 0) => "the invalid rows",
                 (0, _) => "the absent affiliates",
                 _ => "the invalid rows and the absent affiliates",

@@ -5,12 +5,14 @@ use std::cell::Cell;
 use anyhow::{Context as _, bail};
 use compliance_api::{
     description::{Field, Kind},
+    error::{Error, Reason},
     rules::{Check, check},
     v1::{BatchOpenCasesRequest, FieldViolation, ObserveUrlsRequest, OpenCaseRequest, ResultCode, UrlObservation},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use spreadsheets::{FileError, Options, RowError, Table, TableRecord, Target, Values, field_of};
+use tonic::Status;
 
 use super::{
     batches::Batches,
@@ -37,11 +39,11 @@ pub(super) trait FileRecord: Serialize + DeserializeOwned + Check + Send + 'stat
     /// Fields that every record must contain.
     const REQUIRED: &[&str];
 
-    /// Sends records and returns them with their outcomes. Counts the attempts. Sending the same records again changes nothing.
+    /// Sends records and returns them with their outcomes. Sets `is_lost` if a response was lost. Sending the same records again changes nothing.
     async fn send(
         records: Vec<Self>,
         service: &Service,
-        attempts: &Cell<u32>,
+        is_lost: &Cell<bool>,
     ) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)>;
 }
 
@@ -52,13 +54,10 @@ impl FileRecord for UrlObservation {
     async fn send(
         observations: Vec<Self>,
         service: &Service,
-        attempts: &Cell<u32>,
+        is_lost: &Cell<bool>,
     ) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)> {
         let request = ObserveUrlsRequest { observations };
-        let call = async || {
-            attempts.update(|attempts| attempts + 1);
-            service.monitoring().observe_urls(request.clone()).await
-        };
+        let call = async || noting_loss(is_lost, service.monitoring().observe_urls(request.clone()).await);
         let response = patiently(call).await?;
         let results = response.results.into_iter();
         let outcomes = results.map(|result| (result.code(), result.created, result.violations, result.msg)).collect();
@@ -73,18 +72,24 @@ impl FileRecord for OpenCaseRequest {
     async fn send(
         cases: Vec<Self>,
         service: &Service,
-        attempts: &Cell<u32>,
+        is_lost: &Cell<bool>,
     ) -> anyhow::Result<(Vec<Self>, Vec<Outcome>)> {
         let request = BatchOpenCasesRequest { cases };
-        let call = async || {
-            attempts.update(|attempts| attempts + 1);
-            service.monitoring().batch_open_cases(request.clone()).await
-        };
+        let call = async || noting_loss(is_lost, service.monitoring().batch_open_cases(request.clone()).await);
         let response = patiently(call).await?;
         let results = response.results.into_iter();
         let outcomes = results.map(|result| (result.code(), result.created, result.violations, result.msg)).collect();
         Ok((request.cases, outcomes))
     }
+}
+
+/// Sets `is_lost` for an error after which the service may have saved the records.
+fn noting_loss<T>(is_lost: &Cell<bool>, result: Result<T, Status>) -> Result<T, Status> {
+    let is_refused = |status| matches!(Error::from(status).reason, Reason::RateLimited | Reason::Overloaded);
+    if result.as_ref().is_err_and(|status| !is_refused(status)) {
+        is_lost.set(true);
+    }
+    result
 }
 
 /// Sends records in batches. Without a service, only counts them as valid.
@@ -99,8 +104,8 @@ pub(super) async fn send<M: FileRecord>(
             continue;
         };
         let (positions, records): (Vec<Position>, Vec<M>) = rows.into_iter().unzip();
-        let attempts = Cell::new(0);
-        let (records, outcomes) = M::send(records, service, &attempts).await?;
+        let is_lost = Cell::new(false);
+        let (records, outcomes) = M::send(records, service, &is_lost).await?;
         if outcomes.len() != records.len() {
             bail!("the service returned {} results for {} records", outcomes.len(), records.len());
         }
@@ -109,7 +114,7 @@ pub(super) async fn send<M: FileRecord>(
             match outcome {
                 (ResultCode::Saved, true, ..) => tally.created += 1,
                 // An earlier attempt may have created the record and lost only its response.
-                (ResultCode::Saved, false, ..) if attempts.get() > 1 => {
+                (ResultCode::Saved, false, ..) if is_lost.get() => {
                     tally.uncertain += 1;
                     recorder.list(position, RowError::of_row(UNCERTAIN));
                 }

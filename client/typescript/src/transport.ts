@@ -210,7 +210,7 @@ function refusal(response: Response, body: string): Refused {
 function checkedBase(base: string): string {
   const url = URL.canParse(base) ? new URL(base) : undefined;
   if (!url || !["http:", "https:"].includes(url.protocol) || url.username + url.password + url.search + url.hash !== "") {
-    throw new TypeError("the address is not a valid service URL, such as https://compliance.example without a user name, query or fragment");
+    throw new TypeError("the address is not a valid service URL, such as https://compliance.example. It must not contain a user name, query or fragment");
   }
   return url.href.replace(/\/+$/, "").replace(/\/api$/, "").replace(/\/+$/, "");
 }

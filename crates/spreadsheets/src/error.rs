@@ -59,6 +59,14 @@ impl From<io::Error> for FileError {
     }
 }
 
+/// Returns the source's own limit, which a library has wrapped in its error.
+pub(crate) fn limit_in(error: &io::Error) -> Option<FileError> {
+    match error.get_ref()?.downcast_ref()? {
+        FileError::Limit(text) => Some(FileError::Limit(text.clone())),
+        _ => None,
+    }
+}
+
 /// Truncates a message to the maximum length.
 pub(crate) fn short(message: &str) -> &str {
     &message[..message.floor_char_boundary(LONGEST_MESSAGE)]

@@ -136,7 +136,7 @@ impl Headings {
                 [_] => {}
                 [one, other, ..] => {
                     return error(format!(
-                        "the mapping of {heading:?} also matches another column: rename {one:?} or {other:?} in the file"
+                        "the mapping of {heading:?} also matches another column: map {one:?} and {other:?} separately, or rename one of them"
                     ));
                 }
             }

@@ -202,7 +202,7 @@ impl<'s> Sheet<'s> {
         let is_misplaced = if is_inline { self.cell.values > 0 } else { self.cell.has_inline || self.cell.values > 1 };
         let unreadable = |reason: String| (value.clone(), CellKind::Unreadable(reason));
         // Apache POI writes `0.0` for a formula that it has not calculated.
-        let has_no_result = self.book.is_uncomputed || value.is_empty() && !is_text || value == "0.0";
+        let has_no_result = self.book.is_uncomputed || !is_text && (value.is_empty() || value == "0.0");
         let (text, kind) = if self.cell.has_formula && has_no_result {
             unreadable(WITHOUT_RESULT.to_owned())
         } else if is_misplaced {

@@ -210,7 +210,7 @@ impl Header {
             !can_be_value && self.possible.get(&key(start(text))) == Some(&Some(field.name))
         };
         let repeated =
-            (0..self.keys.len()).filter(|column| !self.keys[*column].is_empty() && self.repeats(row, *column));
+            (0..self.keys.len()).filter(|column| self.columns[*column].is_some() && self.repeats(row, *column));
         if repeated.take(2).count() > 1 || self.columns.iter().enumerate().any(is_own) {
             return true;
         }
@@ -455,7 +455,7 @@ impl Plan {
             // Without a date format, the number can be a day or digits such as 20260131.
             CellKind::Number if is_date(field) && cell.text.parse::<f64>().is_ok() => {
                 return Err(format!(
-                    "The cell contains the number {}, not a date; format the cell as a date.",
+                    "The cell contains the number {}, not a date; enter the whole date, such as 2026-01-31.",
                     cell.text
                 ));
             }
@@ -481,13 +481,21 @@ impl Plan {
         if text.contains(|next| matches!(next, '\0' | '\u{80}'..='\u{9f}' | '\u{fffd}')) {
             return Err("The text has lost a character in an encoding conversion; retype the text.".to_owned());
         }
-        if matches!(field.name, "zip" | "country") || field.name.starts_with("phone_") || field.name.ends_with("_id") {
+        let is_code =
+            matches!(field.name, "zip" | "country") || field.name.starts_with("phone_") || field.name.ends_with("_id");
+        // Whole exports can contain other forms, but pandas adds `.0` to their numbers.
+        if is_code && (!self.is_exact || visible(text).ends_with(".0")) {
             check_code(visible(text))?;
         }
         if !self.is_exact {
             let is_space = |next: char| next.is_whitespace() && next != ' ';
             if field.name == "url"
-                && text.contains(|next: char| is_invisible(next) || next.is_control() || is_space(next))
+                && text.contains(|next: char| {
+                    // Persian words and emoji contain joiners.
+                    is_invisible(next) && !matches!(next, '\u{200c}' | '\u{200d}')
+                        || next.is_control()
+                        || is_space(next)
+                })
             {
                 return Err(
                     "The URL contains an invisible character, such as a soft hyphen or a line break; retype the URL."

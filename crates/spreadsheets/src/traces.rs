@@ -1,6 +1,6 @@
 //! Detects traces of other programs in cells: formula errors, lost digits, wrong encodings and totals.
 
-use encoding_rs::{Encoding, MACINTOSH, WINDOWS_1252};
+use encoding_rs::{Encoding, MACINTOSH};
 
 use crate::{
     error::{FileError, short},
@@ -99,8 +99,10 @@ pub(crate) fn check_identifier(text: String) -> Result<String, String> {
     if MISSING.contains(&text.as_str()) {
         return Err(format!("The ID is {text}, which programs write for a missing value; enter the ID."));
     }
-    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_punctuation()) {
-        return Err(format!("The ID {text} contains no letter or digit; enter the ID, or remove the row."));
+    if !text.is_empty() && !text.contains(char::is_alphanumeric) {
+        return Err(format!(
+            "The ID {text} contains no letter or digit; enter the ID, clear the cell, or remove the row."
+        ));
     }
     if text.contains(char::is_control) {
         return Err("The ID contains a control character, such as a line break; retype the ID.".to_owned());
@@ -109,9 +111,9 @@ pub(crate) fn check_identifier(text: String) -> Result<String, String> {
 }
 
 /// Fails if text in a single-byte encoding seems to use a different one. Wrong letters in other rows could go unnoticed.
-pub(crate) fn check_encoding(line: u64, text: &str, encoding: &Encoding) -> Result<(), FileError> {
+pub(crate) fn check_encoding(line: u64, text: &str, encoding: &'static Encoding) -> Result<(), FileError> {
     let shown = short(text);
-    if has_parts_of_letters(text) {
+    if has_parts_of_letters(text, encoding) {
         return Err(FileError::Encoding(format!(
             "line {line} contains {shown:?}, which looks like UTF-8: save the whole file as CSV in UTF-8"
         )));
@@ -124,18 +126,20 @@ pub(crate) fn check_encoding(line: u64, text: &str, encoding: &Encoding) -> Resu
     )))
 }
 
-/// Returns whether text contains UTF-8 letters decoded as Windows-1252, such as `Ã¼`.
-fn has_parts_of_letters(text: &str) -> bool {
+/// Returns whether text contains UTF-8 letters decoded as a single-byte encoding, such as `Ã¼`.
+fn has_parts_of_letters(text: &str, encoding: &'static Encoding) -> bool {
     let is_part = |next: char| {
-        let byte = WINDOWS_1252.encode(next.encode_utf8(&mut [0; 4])).0.first().copied();
+        let byte = encoding.encode(next.encode_utf8(&mut [0; 4])).0.first().copied();
         byte.is_some_and(|byte| (0x80..0xc0).contains(&byte)) && !PUNCTUATION.contains(next)
     };
-    text.contains("â€") || text.split(['Ã', 'Â']).skip(1).any(|rest| rest.starts_with(is_part))
+    let starts = if encoding == MACINTOSH { ['√', '¬'] } else { ['Ã', 'Â'] };
+    text.contains("â€") || text.split(starts).skip(1).any(|rest| rest.starts_with(is_part))
 }
 
 /// Returns a character that is wrong in its word, as in MS-DOS text decoded as Windows-1252.
 fn sign_in_word(text: &str, is_mac: bool) -> Option<char> {
-    let (mut before, mut characters) = (' ', text.chars().peekable());
+    // The number of letters before a character.
+    let (mut before, mut length, mut characters) = (' ', 0, text.chars().peekable());
     while let Some(next) = characters.next() {
         let after = characters.peek().copied().unwrap_or(' ');
         let signs = if after.is_alphabetic() { NOT_IN_WORDS } else { NOT_IN_OR_AFTER_WORDS };
@@ -145,15 +149,16 @@ fn sign_in_word(text: &str, is_mac: bool) -> Option<char> {
             // In MS-DOS encodings, `Ö` and `Ü`.
             '™' => after.is_alphabetic() && !before.is_lowercase(),
             'š' => after.is_uppercase() && !before.is_lowercase(),
-            // As in `JosÈ` for José. Hardly any word has an accented capital after another letter.
+            // As in `JosÈ` for José. One letter can precede a capital, as in `Ó hÓgáin`.
             _ if is_mac && next.is_uppercase() || OTHER_CAPITALS.contains(next) => {
-                before.is_lowercase() || before.is_alphabetic() && after.is_lowercase()
+                length > 1 && before.is_lowercase() || before.is_uppercase() && after.is_lowercase()
             }
             _ => false,
         };
         if is_wrong {
             return Some(next);
         }
+        length = if next.is_alphabetic() && !"ªº".contains(next) { length + 1 } else { 0 };
         before = next;
     }
     None

@@ -14,7 +14,7 @@ use quick_xml::{
 use zip::{ZipArchive, read::Config, result::ZipError};
 
 use crate::{
-    error::{FileError, damaged},
+    error::{FileError, damaged, limit_in},
     source::Input,
 };
 
@@ -91,7 +91,10 @@ impl Parts {
             buffer.clear();
             let event = xml.read_event_into(&mut buffer);
             let flow = match event {
-                Err(error) => break Err(damaged(format_args!("the part {name} is not XML ({error})"))),
+                Err(error) => {
+                    let limit = if let quick_xml::Error::Io(error) = &error { limit_in(error) } else { None };
+                    break Err(limit.unwrap_or_else(|| damaged(format_args!("the part {name} is not XML ({error})"))));
+                }
                 Ok(Event::Eof) if depth > 0 => break Err(damaged(format_args!("the part {name} is truncated"))),
                 Ok(Event::Eof) => break Ok(()),
                 Ok(Event::Start(start)) => {
@@ -169,6 +172,7 @@ fn of_zip(error: &ZipError) -> FileError {
             FileError::Kind("a password-protected ZIP archive")
         }
         ZipError::InvalidArchive(_) => damaged("the archive is truncated or invalid"),
+        ZipError::Io(cause) => limit_in(cause).unwrap_or_else(|| damaged(error)),
         error => damaged(error),
     }
 }

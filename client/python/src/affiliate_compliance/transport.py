@@ -214,7 +214,7 @@ def checked_base(base: str) -> str:
     """Returns the service's address without `/api`, which `path_of` adds. Errors never contain the address, because it can be a misplaced token."""
     base = base.strip()
     if not ADDRESS.fullmatch(base):
-        raise ValueError("the address is not a valid service URL, such as https://compliance.example without a user name, query or fragment")
+        raise ValueError("the address is not a valid service URL, such as https://compliance.example. It must not contain a user name, query or fragment")
     return base.rstrip("/").removesuffix("/api").rstrip("/")
 
 

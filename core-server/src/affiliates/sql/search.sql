@@ -1,6 +1,6 @@
 -- Affiliates of the company $1, at most $3: first those with the ID $4, or a name or client identifier that matches the pattern $5 as a whole,
--- then other matches by ID. An affiliate matches if each pattern $2 is in one of its texts, or if a phone number has the digits $6. The planner expects many rows
--- from `case`, so it follows the key until it has enough.
+-- then other matches by ID. An affiliate matches if each pattern $2 is in one of its texts, or if a phone number has the digits $6. The planner
+-- expects many rows from `case`, so it follows the key until it has enough.
 with exact as materialized (
     (select a.id from affiliates a where a.company_id = $1 and a.id = (select $4) limit 1)
     union

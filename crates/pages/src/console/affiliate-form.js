@@ -89,7 +89,8 @@ export function affiliateForm({ fields, title, record, signal, save, reload = ()
       element("ul", { "aria-label": "Changes by someone else" }, list),
       !isDone && element("p", {}, "What you typed stays in the form. Save again to apply it.")));
   }
-  const showRecord = () => showSaved("Saved.", reload, (message) => put(messages, message), signal);
+  const mayLeave = () => changes().length === 0 || confirm("Leave without saving your changes?");
+  const showRecord = () => showSaved("Saved.", reload, (message) => put(messages, message), signal, mayLeave);
   const button = element("button", { type: "submit", class: "primary" }, "Save");
   let isSaving = false;
 

@@ -94,7 +94,11 @@ export async function attempt(signal, action, onRejection) {
   }
 }
 
-/** Shows a saved record again with the message `done`. If the record cannot be read, passes a message to `put` that says so. */
-export function showSaved(done, show, put, signal) {
-  return attempt(signal, () => show(done), (rejection) => put(rejectionMessage(rejection, () => showSaved(done, show, put, signal), done)));
+/**
+ * Shows a saved record again with the message `done`. If the record cannot be read, passes a message to `put` that says so. Trying again
+ * discards what was typed since, so it asks `mayLeave`.
+ */
+export function showSaved(done, show, put, signal, mayLeave) {
+  const again = () => mayLeave() && showSaved(done, show, put, signal, mayLeave);
+  return attempt(signal, () => show(done), (rejection) => put(rejectionMessage(rejection, again, done)));
 }

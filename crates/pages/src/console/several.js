@@ -118,7 +118,7 @@ export function severalBar({ section, key, one, many, signal, filters, reload })
       { id, tag, wanted: before, body: bodyOf(id, Object.fromEntries(restored.map((each) => [each, before[storedAs(each)]]))) }));
     await run(items, (done, failed) => {
       const left = failed.filter(({ why }) => why !== CHANGED).map(({ id }) => changed.find((other) => other.id === id));
-      return [element("p", {}, `Undone: ${label(name)} for ${counted(done.length, one, many)}${left.length > 0 ? `; ${left.length} could not be undone` : ""}. `, undoButton(name, left))];
+      return [element("p", {}, `Undone: ${label(name)} for ${counted(done.length, one, many)}${failed.length > 0 ? `; ${failed.length} could not be undone` : ""}. `, undoButton(name, left))];
     });
   }
 

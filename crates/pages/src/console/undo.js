@@ -75,7 +75,7 @@ export function undoButton({ resource, id, change, names, later, put, mayLeave, 
       return;
     }
     if (!isUndone) await call("PATCH", path, { body: { ...undo.body, ...(infractions && { infractions }) }, signal, ifMatch: tag });
-    await showSaved("The change was undone.", (done) => reload(done, true), put, signal);
+    await showSaved("The change was undone.", (done) => reload(done, true), put, signal, mayLeave);
   }
 
   async function start(seen) {

@@ -171,7 +171,8 @@ export async function work(section, id, first, signal, { reload, changed }) {
   const lock = (isLocked) => {
     for (const part of [form, note.node, addNote]) part.inert = isLocked;
   };
-  const reloadAfter = (done) => showSaved(done, (text) => reload(text, box === noteMessages), put, signal);
+  const mayLeave = () => changes().length === 0 || confirm("Leave without saving your changes?");
+  const reloadAfter = (done) => showSaved(done, (text) => reload(text, box === noteMessages), put, signal, mayLeave);
   /** Sends a request that sets the fields in `wanted`, and shows the record again with the message `done`. */
   async function send(method, path, body, done, wanted = body) {
     if (form.inert) return;
@@ -179,8 +180,13 @@ export async function work(section, id, first, signal, { reload, changed }) {
     removeDone();
     // The form may have changed before the user tries again.
     const again = () => {
+      if (form.inert) return undefined;
+      if (method === "PATCH") return save();
+      return changes().length > 0 ? say("Save your changes first. Then try again.") : send(method, path, body, done, wanted);
+    };
+    const afterConflict = () => {
       lock(false);
-      return method === "PATCH" ? save() : send(method, path, body, done, wanted);
+      return again();
     };
     try {
       await attempt(signal, async () => {
@@ -190,7 +196,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
         await reloadAfter(done);
       }, async (rejection) => {
         if (rejection.status === 412) {
-          await attempt(signal, () => showConflict(wanted, done, again), (other) => put(rejectionMessage(other, null)));
+          await attempt(signal, () => showConflict(wanted, done, afterConflict), (other) => put(rejectionMessage(other, null)));
           return;
         }
         const message = rejectionMessage(rejection, [409, 422].includes(rejection.status) ? null : again);
@@ -205,8 +211,10 @@ export async function work(section, id, first, signal, { reload, changed }) {
   }
 
   const save = () => {
-    if (!haveValidDates([...controls.values()])) return;
-    const body = Object.fromEntries(changes().map(([name, { get }]) => [name, sent(name, get())]));
+    const edited = changes();
+    // Programs can set dates that officers cannot enter.
+    if (!haveValidDates(edited.map(([name]) => controls.get(name)))) return;
+    const body = Object.fromEntries(edited.map(([name, { get }]) => [name, sent(name, get())]));
     if (Object.keys(body).length > 0) return send("PATCH", `api/${section}/${id}`, body, "Saved.");
     say("Nothing has changed.");
   };

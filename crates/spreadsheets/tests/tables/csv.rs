@@ -107,9 +107,15 @@ fn letters_of_other_encodings_are_rejected_in_mac_roman() {
     ] {
         fails(file(name), named(), &format!("with {sign} within a word: the file may come from MS-DOS or Windows"));
     }
-    for (name, text) in
-        [(&b"M\x9fller \x83mile"[..], "Müller Émile"), (b"\x81ke Andr\x8e", "Åke André"), (b"FRAN\x82OIS", "FRANÇOIS")]
-    {
+    fails(file("Müller".as_bytes()), named(), "the file is UTF-8, not macintosh");
+    fails(file(b"M\xc3\xbcller J\x9frg"), named(), "which looks like UTF-8");
+    for (name, text) in [
+        (&b"M\x9fller \x83mile"[..], "Müller Émile"),
+        (b"\x81ke Andr\x8e", "Åke André"),
+        (b"FRAN\x82OIS", "FRANÇOIS"),
+        (b"\xee h\xeeg\x87in", "Ó hÓgáin"),
+        (b"M\xbb\xe7ngeles", "MªÁngeles"),
+    ] {
         reads(file(name), named(), &[&format!("2 client_affiliate_id=A-1 affiliate_name={text}")]);
     }
 }

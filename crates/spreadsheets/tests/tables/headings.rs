@@ -80,7 +80,7 @@ fn columns_can_be_mapped() {
     fails(
         alike,
         mapped,
-        "the mapping of \"Notes*\" also matches another column: rename \"Notes*\" or \"Notes\" in the file",
+        "the mapping of \"Notes*\" also matches another column: map \"Notes*\" and \"Notes\" separately",
     );
     fails(text, columns(&[("Nr.", "number")]), "cannot be mapped to the unknown field number");
     fails(text, columns(&[("Nr.", "id")]), "cannot be mapped to the unknown field id");

@@ -159,7 +159,7 @@ async function undoing(page) {
   assert.equal((await read("cases", closed)).closed_date, null);
   await api("PATCH", `cases/${changed}`, { risk_level: "High", case_status: "Blocked" });
   await press(page, "Undo");
-  await message(page, "Undone: Case status for 1 case.");
+  await message(page, "Undone: Case status for 1 case; 1 could not be undone.");
   await message(page, "Someone else has changed this record since you loaded it.");
   const after = await read("cases", closed);
   assert.deepEqual({ ...after, last_updated_date: null }, { ...before, last_updated_date: null });
