@@ -1,6 +1,9 @@
 //! Tests files that are larger than they look.
 
-use std::ops::ControlFlow;
+use std::{
+    io::{self, Cursor, Read, Seek, SeekFrom},
+    ops::ControlFlow,
+};
 
 use compliance_api::v1::UrlInput;
 use spreadsheets::{FileError, Limits, Options, Table};
@@ -90,7 +93,7 @@ fn row_length_is_limited() {
 #[test]
 fn url_tables_read_one_column() {
     let mut table = Table::<UrlInput>::open(
-        std::io::Cursor::new("URL,Comment\nhttps://a.example/,x\nhttps://a\u{ad}.example/,\n,y\n"),
+        Cursor::new("URL,Comment\nhttps://a.example/,x\nhttps://a\u{ad}.example/,\n,y\n"),
         Options { required: &["url"], columns: vec![("comment".to_owned(), String::new())], ..Options::default() },
     )
     .unwrap();
@@ -102,7 +105,7 @@ fn url_tables_read_one_column() {
     };
     table.read(read).unwrap();
     let options = Options { dates: Some(spreadsheets::Order::Dmy), ..Options::default() };
-    let error = Table::<UrlInput>::open(std::io::Cursor::new("url\nhttps://a.example/\n"), options).err().unwrap();
+    let error = Table::<UrlInput>::open(Cursor::new("url\nhttps://a.example/\n"), options).err().unwrap();
     assert_eq!(error.option(), Some("dates"));
     let error = || Err("URL".to_owned());
     assert_eq!(lines, [(2, Ok(Some("https://a.example/".to_owned()))), (3, error()), (4, error())]);
@@ -123,4 +126,42 @@ fn claimed_archive_parts_are_limited() {
     bytes.extend([b"PK\x06\x07".as_slice(), &[0; 4], &large.to_le_bytes(), &1_u32.to_le_bytes()].concat());
     bytes.extend([b"PK\x05\x06".as_slice(), &[0; 4], &[0xff; 12], &[0; 2]].concat());
     limited(fails(bytes, options(), "more than 10000 parts"));
+}
+
+/// A source with a limit of its own, such as a time limit.
+struct Limited {
+    bytes: Cursor<Vec<u8>>,
+    reads: usize,
+}
+
+impl Read for Limited {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(left) = self.reads.checked_sub(1) else {
+            return Err(io::Error::other(FileError::Limit("too many reads".to_owned())));
+        };
+        self.reads = left;
+        self.bytes.read(buffer)
+    }
+}
+
+impl Seek for Limited {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        self.bytes.seek(position)
+    }
+}
+
+#[test]
+fn limits_of_the_source_are_reported() {
+    let csv = format!("url\n{}", "https://a.example/\n".repeat(20_000)).into_bytes();
+    let sheet = texts(1, &["url"]) + &texts(2, &["https://a.example/"]);
+    for bytes in [csv, Book::of(sheet).bytes()] {
+        let open =
+            |reads| Table::<UrlInput>::open(Limited { bytes: Cursor::new(bytes.clone()), reads }, Options::default());
+        let refusals: Vec<FileError> = (0..10_000).map_while(|reads| open(reads).err()).collect();
+        assert!((3..9_999).contains(&refusals.len()), "{}", refusals.len());
+        for error in refusals {
+            assert_eq!(error.to_string(), "too many reads");
+            limited(error);
+        }
+    }
 }
