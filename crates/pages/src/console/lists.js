@@ -127,6 +127,7 @@ export function listView(section) {
     const update = async (query, isFirst = false) => {
       asked += 1;
       const own = asked;
+      const focused = document.activeElement;
       if (String(query) !== String(wanted)) several.clear();
       wanted = query;
       heading.textContent = titleOf();
@@ -148,7 +149,8 @@ export function listView(section) {
         messages.replaceChildren();
         shown = { body, query };
         const summary = render();
-        if (isFirst) announce(summary.textContent);
+        // The user may already be typing in another filter.
+        if (isFirst || document.activeElement !== focused) announce(summary.textContent);
         else summary.focus();
       }, (rejection) => {
         if (own !== asked) return;

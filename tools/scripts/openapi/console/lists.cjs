@@ -105,6 +105,7 @@ async function lists(page) {
   await checked(page, "cases");
   await filters(page);
   await form.getByLabel("Case status", { exact: true }).selectOption({ label: "Open" });
+  await page.waitForURL(/case_status_id=2/);
   await form.getByLabel("Created after").pressSequentially("1218");
   await page.getByRole("button", { name: "Apply" }).click();
   await message(page, "This date is incomplete or does not exist.");
