@@ -150,7 +150,8 @@ export function listView(section) {
         shown = { body, query };
         const summary = render();
         // The user may already be typing in another filter.
-        if (isFirst || document.activeElement !== focused) announce(summary.textContent);
+        const isTyping = document.activeElement !== focused && form.contains(document.activeElement);
+        if (isFirst || isTyping) announce(summary.textContent);
         else summary.focus();
       }, (rejection) => {
         if (own !== asked) return;
