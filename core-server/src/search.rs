@@ -1,7 +1,8 @@
 //! Searches for records that contain all words of a query, regardless of case, accents and word order.
 //!
 //! No index covers substring matches, so a search reads the company's records in result order until it has enough. Exact matches come
-//! first. To find them, a search for affiliates reads all of the company's affiliates. Parameters are subqueries, which hide their values from the planner, so the planner always chooses this order.
+//! first. To find them, a search for affiliates reads all of the company's affiliates. Parameters are subqueries, which hide their values
+//! from the planner, so the planner always chooses this order.
 //! The statement queue is fair to companies, and the call's deadline ends slow searches.
 
 use std::{collections::HashMap, sync::LazyLock};

@@ -12,7 +12,7 @@ use time::OffsetDateTime;
 
 /// How long a previous secret remains valid.
 pub(super) const PREVIOUS_SECRET_TIME: Duration = Duration::from_hours(24);
-/// Maximum clock error during a rotation. With a larger error, messages are no longer signed with the previous secret.
+/// Maximum clock error during a rotation. With a larger error, messages lack the signature with the previous secret.
 const WEBHOOK_CLOCK_ERROR: Duration = Duration::from_hours(1);
 
 /// A webhook's row. Does not implement `Debug`, because it contains secrets.

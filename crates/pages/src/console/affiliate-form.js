@@ -134,8 +134,8 @@ export function affiliateForm({ fields, title, record, signal, save, reload = ()
 }
 
 /**
- * Creates an affiliate. Returns its ID, and a message for the user. After a lost response, the affiliate with this name can be the one that the
- * user has already created.
+ * Creates an affiliate. Returns its ID, and a message for the user. If a response was lost, the user may have already created the affiliate
+ * with this name.
  */
 async function create(body, signal) {
   try {
