@@ -163,7 +163,7 @@ impl std::fmt::Debug for Clients {
 }
 
 /// The response to a health check.
-type HealthResult = Result<Response<HealthCheckResponse>, Status>;
+pub type HealthResult = Result<Response<HealthCheckResponse>, Status>;
 
 /// `Health` without its stream, because the stream's type differs between services.
 #[tonic::async_trait]

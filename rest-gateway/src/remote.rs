@@ -17,9 +17,10 @@ use crate::settings::Settings;
 
 /// Returns clients for the cores at `core_urls`, over a channel from [`connect`].
 pub fn remote(core_urls: &str, settings: &Settings) -> Result<Clients, RemoteError> {
-    let (channel, limit) = (connect(core_urls, settings)?, settings.message_limit());
+    let (cores, limit) = (channel::connect_to_all(core_urls, settings)?, settings.message_limit());
+    let channel = channel::channel(Arc::clone(&cores));
     let reads = CoalescedReads::new(channel.clone(), limit, settings.request_timeout);
-    Ok(Clients::remote(channel, limit, Arc::new(reads)))
+    Ok(Clients { health: cores, ..Clients::remote(channel, limit, Arc::new(reads)) })
 }
 
 #[cfg(test)]

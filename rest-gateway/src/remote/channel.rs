@@ -34,6 +34,16 @@ use crate::settings::Settings;
 /// The URLs have the form `http://host:port` or `https://host:port`, separated by commas. A name can have several addresses. Call this
 /// function within a Tokio runtime, where a task watches the cores.
 pub fn connect(core_urls: &str, settings: &Settings) -> Result<CoreChannel, RemoteError> {
+    Ok(channel(connect_to_all(core_urls, settings)?))
+}
+
+/// Returns a channel that sends each call to one of these cores.
+pub(super) fn channel(cores: Arc<Cores>) -> CoreChannel {
+    CoreChannel::new(service_fn(move |request| call(Arc::clone(&cores), request)))
+}
+
+/// Returns the cores at `core_urls`, and starts the task that watches them.
+pub(super) fn connect_to_all(core_urls: &str, settings: &Settings) -> Result<Arc<Cores>, RemoteError> {
     let addresses = Address::parse_all(core_urls, settings)?;
     let cores = Arc::new(Cores::new(&addresses, settings));
     let reasons = [Failure::NotConnected, Failure::NotProcessed, Failure::Broken].map(Failure::reason);
@@ -43,7 +53,7 @@ pub fn connect(core_urls: &str, settings: &Settings) -> Result<CoreChannel, Remo
     cores::report(&weak, &addresses);
     let keep = move |task| cores::keep_up_to_date(Weak::clone(&weak), addresses.clone(), task);
     background::spawn("core discovery", keep);
-    Ok(CoreChannel::new(service_fn(move |request| call(Arc::clone(&cores), request))))
+    Ok(cores)
 }
 
 const RETRIES: &str = "compliance_gateway_call_retries_total";

@@ -10,8 +10,11 @@ use std::{
 };
 
 use admission::GuardedBody;
-use compliance_api::wire::Operation;
-use futures::future::join_all;
+use compliance_api::{
+    client::{CheckHealth, HealthResult},
+    wire::Operation,
+};
+use futures::{StreamExt as _, future::join_all, stream::FuturesUnordered};
 use metrics::{describe_gauge, gauge};
 use parking_lot::{Mutex, RwLock};
 use telemetry::{background::Task, metrics::on_render};
@@ -20,6 +23,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 use tonic::{
+    Request, Status,
     body::Body,
     transport::{self, Channel},
 };
@@ -164,24 +168,50 @@ impl RemoteCore {
         connection
     }
 
-    /// Checks the core's health, and returns whether it is serving. Logs why the core cannot be reached.
-    async fn check(&self) -> bool {
+    /// Asks the core for its health.
+    async fn health(&self) -> HealthResult {
         let mut client = HealthClient::new(self.connections[0].clone());
-        let mut request = tonic::Request::new(HealthCheckRequest::default());
+        let mut request = Request::new(HealthCheckRequest::default());
         request.set_timeout(CORE_HEALTH_TIMEOUT);
         let health = timeout(CORE_HEALTH_TIMEOUT, client.check(request)).await;
+        health.unwrap_or_else(|_| Err(Status::deadline_exceeded("the core did not report its health in time")))
+    }
+
+    /// Checks the core's health, and returns whether it is serving. Logs why the core cannot be reached.
+    async fn check(&self) -> bool {
+        let health = self.health().await;
         // Later checks of an unreachable core would repeat the reason.
-        if let Ok(Err(status)) = &health
+        if let Err(status) = &health
             && self.serves()
             && let Some(error) = status.source()
             && successors(Some(error), |error| (*error).source()).any(<dyn Error>::is::<tonic::ConnectError>)
         {
             report_failure(&self.name, failure_reason(error), error);
         }
-        let serving = i32::from(ServingStatus::Serving);
-        let serves = health.is_ok_and(|health| health.is_ok_and(|health| health.into_inner().status == serving));
+        let serves = is_serving(&health);
         self.serves.store(serves, Ordering::Relaxed);
         serves
+    }
+}
+
+fn is_serving(health: &HealthResult) -> bool {
+    health.as_ref().is_ok_and(|health| health.get_ref().status() == ServingStatus::Serving)
+}
+
+/// The gateway can serve if any core does. Asking one core is not enough, because that core may have just begun to shut down.
+#[tonic::async_trait]
+impl CheckHealth for Cores {
+    async fn check_health(&self, _request: Request<HealthCheckRequest>) -> HealthResult {
+        let cores = self.all();
+        let mut checks: FuturesUnordered<_> = cores.iter().map(|core| core.health()).collect();
+        let mut last = Err(Status::unavailable("no core is available"));
+        while let Some(health) = checks.next().await {
+            last = health;
+            if is_serving(&last) {
+                break;
+            }
+        }
+        last
     }
 }
 

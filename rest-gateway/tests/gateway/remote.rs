@@ -188,3 +188,28 @@ async fn unhealthy_cores_receive_no_calls() {
     health.set_service_status("", ServingStatus::NotServing).await;
     until("the unhealthy core receives calls again", |calls| calls == 0).await;
 }
+
+/// A load balancer would otherwise find no ready gateway while one core restarts.
+#[tokio::test]
+async fn gateway_stays_ready_when_one_core_shuts_down() {
+    let fakes = [Fake::default(), Fake::default()];
+    let (first_health, first) = fakes[0].routes_with_health();
+    let (second_health, second) = fakes[1].routes_with_health();
+    let urls = format!("http://{},http://{}", serve(first).await, serve(second).await);
+    let settings = Settings::default();
+    let gateway = Gateway::start(remote(&urls, &settings).unwrap(), settings).await;
+    let status = async || gateway.get("/readyz").await.status;
+    for health in [&first_health, &second_health] {
+        assert_eq!(status().await, 200);
+        health.set_service_status("", ServingStatus::NotServing).await;
+        // The gateway's own check has probably not noticed.
+        for _ in 0..10 {
+            assert_eq!(status().await, 200);
+        }
+        health.set_service_status("", ServingStatus::Serving).await;
+    }
+    for health in [&first_health, &second_health] {
+        health.set_service_status("", ServingStatus::NotServing).await;
+    }
+    assert_eq!(status().await, 503);
+}
