@@ -63,7 +63,8 @@ const TEXTS: [&str; 20] = [
 fn affiliates() -> Vec<Value> {
     let affiliate = |(number, text): (usize, &&str)| {
         let mut affiliate = json!({
-            "client_affiliate_id": format!("{text}{number}"),
+            // Tables reject invisible characters in IDs.
+            "client_affiliate_id": format!("{}{number}", text.trim_start_matches('\u{feff}')),
             "affiliate_name": format!("{text} {number}"),
             "country": COUNTRIES[number % 3],
             "status": "active",

@@ -487,6 +487,13 @@ impl Plan {
         if is_code && (!self.is_exact || visible(text).ends_with(".0")) {
             check_code(visible(text))?;
         }
+        // Somebody may have added rows to an export.
+        if self.is_exact && field.name.ends_with("_id") && text.contains(is_unseen) {
+            return Err(
+                "The ID contains an invisible character or a non-breaking space; remove it, or send the ID as JSON."
+                    .to_owned(),
+            );
+        }
         if !self.is_exact {
             let is_space = |next: char| next.is_whitespace() && next != ' ';
             if field.name == "url"
@@ -529,4 +536,9 @@ impl Plan {
         }
         error
     }
+}
+
+/// Returns whether two IDs can look equal but differ in this character.
+fn is_unseen(next: char) -> bool {
+    is_invisible(next) || next.is_whitespace() && !next.is_ascii()
 }

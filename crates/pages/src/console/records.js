@@ -64,10 +64,15 @@ export function recordView(section, id) {
     const render = async (message, isNote = false) => {
       const [fields, { body, tag }] = await Promise.all([recordFields(schema), call("GET", `api/${section}/${id}`, { signal })]);
       const record = body.data;
-      const statuses = element("div", { class: "head" });
+      const [statuses, foundPart] = [element("div", { class: "head" }), element("div", {})];
+      const isHeading = section === "urls" && record.url.length <= LONGEST_URL;
+      const heading = element("h1", { tabindex: "-1", class: section === "urls" && "address" });
       const title = (current) => `${kind === "URL" ? "" : `${kind} ${id} · `}${name(current)} · ${current[badges[0]]}`;
-      const showStatuses = (current) => {
+      const showCurrent = (current) => {
         document.title = `${title(current)} – Compliance console`;
+        heading.replaceChildren(value(isHeading ? current.url : name(current)));
+        const rows = current[found.name].map((item) => found.columns.map((field) => foundCell(item, field)));
+        foundPart.replaceChildren(element("h2", {}, found.title), rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none));
         statuses.replaceChildren(...badges.filter((field) => current[field]).map((field) => badge(current[field])));
         if (current.affiliate_name) {
           statuses.append(affiliateLink(current), element("a", { href: affiliateAddress(current, "cases") }, "Cases of this affiliate"),
@@ -75,28 +80,23 @@ export function recordView(section, id) {
         }
         if (section === "urls" && current.case_id !== null) statuses.append(element("a", { href: `#/cases/${current.case_id}` }, `Case ${current.case_id}`));
       };
-      form = await work(section, id, { record, tag }, signal, { reload: render, changed: showStatuses });
-      const rows = record[found.name].map((item) => found.columns.map((field) => foundCell(item, field)));
+      form = await work(section, id, { record, tag }, signal, { reload: render, changed: showCurrent });
       const [infraction] = record.infractions ?? [];
       const opening = section === "urls" && record.affiliate_name ? openCase({ client_affiliate_id: record.affiliate_id },
         [{ incident_type: "url", url_id: record.id, infraction_type: infraction?.infraction_type, infraction_name: infraction?.infraction_name }], signal,
         () => form.hasChanges(), record.case_id) : null;
-      const isHeading = section === "urls" && record.url.length <= LONGEST_URL;
-      const heading = element("h1", { tabindex: "-1", class: section === "urls" && "address" }, value(isHeading ? record.url : name(record)));
       const left = new Set([found.name, key, "affiliate_name", "case_id", isHeading ? "url" : "", ...SECTIONS[section].fields]);
       const others = fields.filter((field) => !left.has(field.name)).map((field) => ({ ...field, label: label(field.name) }));
       const isContent = (field) => CONTENT.includes(field) && Boolean(record[field]);
       const groups = (chosen, isWanted) => recordGroups(chosen, others.filter((field) => isWanted(field.name)), (field) => record[field], (field) => shown(field, record));
       const top = window.scrollY;
-      showStatuses(record);
+      showCurrent(record);
       present(title(record), heading,
         element("p", { class: "crumbs" }, backLink(section), element("span", { class: "kind" }, element("span", {}, `${kind} ${id}`), " ", copyButton(id, "ID")), opening?.button),
         element("div", { class: "title" }, heading, section === "urls" && copyButton(record.url, "URL")),
         statuses, opening?.messages,
         element("div", { class: "desk" },
-          element("div", { class: "found" }, element("h2", {}, found.title),
-            rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none),
-            groups([["Content", isContent]], isContent)),
+          element("div", { class: "found" }, foundPart, groups([["Content", isContent]], isContent)),
           element("aside", { "aria-label": "Properties" }, form.properties, groups(DETAILS, (field) => !isContent(field))),
           activity(resource, id, signal, { record, mayLeave, reload: render, note: form.note, editNote: form.editNote })));
       if (!message) return;

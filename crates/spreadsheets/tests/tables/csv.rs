@@ -312,6 +312,11 @@ fn full_exports_are_read_exactly() {
             "2 ! notes notes: The cell contains the formula error #N/A",
         ],
     );
+    // Somebody can add a row to an export.
+    for pasted in ["\u{200b}A-1", "A-1\u{a0}", "A\u{ad}-1", "\u{feff}A-1", "A-1\u{202c}", "A\u{3000}1"] {
+        let refused = ["2 ! client_affiliate_id client_affiliate_id: The ID contains an invisible character"];
+        reads(text.replace(" A-1 ", pasted), options(), &refused);
+    }
     // If a value is missing, pandas saves a column of numbers as decimals.
     let resaved = text.replace("'+49 30 1", "4930.0").replace(" A-1 ", "1001.0");
     reads(

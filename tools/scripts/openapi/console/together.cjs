@@ -4,7 +4,7 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const { becomes } = require("../browser.cjs");
-const { base, api, column, heading, message, onRecord, section } = require("./common.cjs");
+const { base, api, column, columnOf, heading, message, onRecord, section } = require("./common.cjs");
 
 const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
 const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
@@ -92,6 +92,9 @@ async function otherConflicts(page) {
   await press(page, "Close");
   await message(page, "Nothing was saved: someone else has changed this case.");
   assert.deepEqual(await changes(), ["Incidents: form 1 (Health Claim) → form 1 (Health Claim), form 2 (Health Claim)"]);
+  // The heading and the table show the same state as the form.
+  await becomes(() => page.getByRole("heading", { level: 1 }).innerText(), `${first.distributor_name} · Health Claim`);
+  assert.deepEqual(await columnOf(page, "Incidents", 1), ["form 1", "form 2"]);
   await press(page, "Close");
   await message(page, "The case is closed.");
   await page.goto(`${base}/console#/cases/${own}`);
