@@ -31,12 +31,24 @@ pub(crate) fn parse<P: CommandFactory + FromArgMatches>(arguments: impl IntoIter
     let mut matches = parsed.unwrap_or_else(|error| {
         if let Some(variable) = variable_of_wrong_value(&error, &command) {
             // Ignore a closed standard error.
+            let error = without_tokens(error);
             let _ = writeln!(std::io::stderr(), "{error}\nThe value comes from the environment variable {variable}.");
             exit(WRONG_SETTING.into())
         }
-        error.exit()
+        without_tokens(error).exit()
     });
     P::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command).exit())
+}
+
+/// Hides misplaced tokens, because error messages are often logged.
+fn without_tokens(mut error: clap::Error) -> clap::Error {
+    for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand] {
+        // Every JSON Web Token begins with these letters, which encode `{"`.
+        if matches!(error.get(kind), Some(ContextValue::String(shown)) if shown.contains("eyJ")) {
+            error.insert(kind, ContextValue::String("…".to_owned()));
+        }
+    }
+    error
 }
 
 fn ignore_empty_variables(command: Command) -> Command {

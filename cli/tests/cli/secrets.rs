@@ -87,6 +87,11 @@ const FAILURES: &[Failure] = &[
     ),
     (&["export", "urls", "--company", "7", "--core-url", "ftp://u:$@127.0.0.1:1"], &[LONG], "the core's address"),
     (&["token", "--company", "7", "--jwt-secret", "$"], &[], "at least 32"),
+    // A token in the wrong place.
+    (&["token", "--company", "eyJ$.a.b"], &[], "invalid value '…' for '--company"),
+    (&["export", "urls", "eyJ$.a.b"], &[], "unexpected argument '…'"),
+    (&["eyJ$.a.b"], &[], "unrecognized subcommand '…'"),
+    (&["health", "Bearer eyJ$.a.b"], &[], "must be"),
 ];
 const LONG: (&str, &str) = ("COMPLIANCE_JWT_SECRET", "0123456789abcdef0123456789$");
 const DATABASE: (&str, &str) = ("DATABASE_URL", "postgres://u:$@127.0.0.1:1/d");
