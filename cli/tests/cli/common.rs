@@ -5,6 +5,7 @@ use std::{
     path::Path,
     process::{ChildStdin, Command},
     sync::OnceLock,
+    thread,
 };
 
 use embedded_postgres::{Cluster, ClusterOptions, OWNER_ROLE};
@@ -56,14 +57,18 @@ pub(crate) fn copy_template(folder: &Path) {
         service.signal(Signal::SIGTERM);
         assert!(service.end().success());
         fs::remove_file(data.path().join("jwt-secret")).unwrap();
-        Runtime::new().unwrap().block_on(async {
-            let cluster = Cluster::start(ClusterOptions::new(data.path())).await.unwrap();
-            cluster.endpoint().create_database(GIVEN).await.unwrap();
-            let url = cluster.endpoint().url(OWNER_ROLE, GIVEN);
-            let (status, _, log) = output(compliance(&DataDir::new()).args(["migrate", "--database-url", &url]));
-            assert!(status.success(), "{log}");
-            cluster.stop().await.unwrap();
-        });
+        // The first caller can be an asynchronous test, whose thread must not block on another runtime.
+        let prepare = || {
+            Runtime::new().unwrap().block_on(async {
+                let cluster = Cluster::start(ClusterOptions::new(data.path())).await.unwrap();
+                cluster.endpoint().create_database(GIVEN).await.unwrap();
+                let url = cluster.endpoint().url(OWNER_ROLE, GIVEN);
+                let (status, _, log) = output(compliance(&DataDir::new()).args(["migrate", "--database-url", &url]));
+                assert!(status.success(), "{log}");
+                cluster.stop().await.unwrap();
+            });
+        };
+        thread::scope(|scope| scope.spawn(prepare).join()).unwrap();
         (data, end)
     });
     let (status, _, errors) = output(Command::new("cp").arg("-a").args([template.path(), folder]));

@@ -91,7 +91,7 @@ const FAILURES: &[Failure] = &[
     (&["token", "--company", "eyJ$.a.b"], &[], "invalid value '…' for '--company"),
     (&["export", "urls", "eyJ$.a.b"], &[], "unexpected argument '…'"),
     (&["eyJ$.a.b"], &[], "unrecognized subcommand '…'"),
-    (&["health", "Bearer eyJ$.a.b"], &[], "must be"),
+    (&["health", "Bearer eyJ$.a.b"], &[], "invalid value '…'"),
 ];
 const LONG: (&str, &str) = ("COMPLIANCE_JWT_SECRET", "0123456789abcdef0123456789$");
 const DATABASE: (&str, &str) = ("DATABASE_URL", "postgres://u:$@127.0.0.1:1/d");
