@@ -46,23 +46,26 @@ async fn collect(
 ) -> Result<Bytes, Error> {
     let mut bytes = Vec::new();
     let mut capacity = if expected == 0 { SMALL } else { expected }.min(limit);
+    if capacity > SMALL {
+        reserve(memory, capacity)?;
+    }
     loop {
         if bytes.len() > capacity {
-            capacity = (capacity * 2).max(SMALL).min(limit);
-            // Growing again would copy the body. The system allocates pages only when they are written.
-            if capacity > LARGE_REQUEST {
-                bytes.reserve_exact(limit + 1 - bytes.len());
-            }
-        }
-        if capacity > SMALL {
-            reserve(memory, capacity)?;
+            // The allocator keeps freed memory for a while. A body that grew step by step, and was then rejected, would use up more memory
+            // than it reserved.
+            capacity = if capacity < LARGE_REQUEST { LARGE_REQUEST.min(limit) } else { limit };
+            wait_to_reserve(memory, capacity).await?;
         }
         // One extra byte shows whether the body has ended.
         let missing = capacity + 1 - bytes.len();
+        // The system allocates pages only when they are written.
         bytes.reserve_exact(missing);
         let part = missing.min(READ_AT_ONCE);
         match reader.read_buf(&mut (&mut bytes).limit(part)).await {
-            Ok(0) => return Ok(bytes.into()),
+            Ok(0) => {
+                memory.shrink_to(bytes.len().max(expected));
+                return Ok(bytes.into());
+            }
             Ok(_) if bytes.len() > limit => return Err(Error::body_too_large()),
             Ok(_) if bytes.len() >= READ_AT_ONCE => yield_now().await,
             Ok(_) => {}
