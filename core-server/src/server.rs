@@ -274,6 +274,8 @@ fn reflection<'a>() -> tonic_reflection::server::Builder<'a> {
     tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        // The messages in error details.
+        .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
 }
 
 async fn sweep(limiters: Arc<Limiters>, task: Arc<Task>) {
@@ -281,5 +283,28 @@ async fn sweep(limiters: Arc<Limiters>, task: Arc<Task>) {
         tokio::time::sleep(RATE_LIMIT_SWEEP).await;
         limiters.sweep();
         task.succeeded();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::stream;
+    use tonic_reflection::pb::v1::{
+        ServerReflectionRequest, server_reflection_client::ServerReflectionClient,
+        server_reflection_request::MessageRequest, server_reflection_response::MessageResponse,
+    };
+
+    use super::reflection;
+
+    #[tokio::test]
+    async fn reflection_describes_error_details() {
+        let mut client = ServerReflectionClient::new(reflection().build_v1().unwrap());
+        for detail in ["ErrorInfo", "BadRequest", "RetryInfo"] {
+            let symbol = MessageRequest::FileContainingSymbol(format!("google.rpc.{detail}"));
+            let request = ServerReflectionRequest { host: String::new(), message_request: Some(symbol) };
+            let mut responses = client.server_reflection_info(stream::iter([request])).await.unwrap().into_inner();
+            let response = responses.message().await.unwrap().unwrap().message_response;
+            assert!(matches!(response, Some(MessageResponse::FileDescriptorResponse(_))), "{detail}: {response:?}");
+        }
     }
 }
