@@ -112,7 +112,7 @@ class TestClient(unittest.TestCase):
     def test_tokens_are_stripped_and_never_shown_in_errors(self):
         for token in (f"{TOKEN}\n", lambda: f" {TOKEN}\r\n"):
             self.assertTrue(self.client_at(f" {GRPC}\n", token).call(vocabularies_pb2.ListVocabulariesRequest()).vocabularies)
-        for token in ("", "secret\nsecret", "Bearer secret", "secrét"):
+        for token in (None, "", "secret\nsecret", "Bearer secret", "secrét"):
             with self.assertRaisesRegex(ValueError, "^the token is ") as refused:
                 Client(GRPC, token)
             with self.assertRaisesRegex(ValueError, "^the token is ") as also_refused:

@@ -136,7 +136,7 @@ class ClientTest(unittest.TestCase):
             for given in (token, lambda: token):
                 with Client(BASE, given) as client:
                     self.assertEqual(len(client.overview()["weeks"]), 12)
-        for token in ("", "\n", "secret\nsecret", "secret secret", "Bearer secret", "secret\0", "secrét", '"secret"'):
+        for token in (None, "", "\n", "secret\nsecret", "secret secret", "Bearer secret", "secret\0", "secrét", '"secret"'):
             with self.assertRaisesRegex(ValueError, "^the token is ") as refused:
                 Client(BASE, token)
             with self.assertRaisesRegex(ValueError, "^the token is ") as also_refused, Client(BASE, lambda: token) as client:

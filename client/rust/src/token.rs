@@ -69,7 +69,7 @@ fn authorization(token: &str) -> Result<Authorization, Error> {
     let invalid = if token.is_empty() {
         Some("the token is empty")
     } else if !token.bytes().all(is_allowed) {
-        Some("the token is invalid: it contains a space, a line break or another invalid character")
+        Some("the token is invalid: it contains a space (omit `Bearer`), a line break or another invalid character")
     } else {
         None
     };

@@ -38,11 +38,11 @@ CHUNKS = 2
 TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 
-def checked_token(text: str) -> str:
+def checked_token(text: str | None) -> str:
     """Returns the token without surrounding whitespace, such as a trailing newline. Errors never contain the token."""
-    token = text.strip()
+    token = (text or "").strip()
     if not TOKEN.fullmatch(token):
-        raise ValueError("the token is empty" if not token else "the token is invalid: it contains a space, a line break or another invalid character")
+        raise ValueError("the token is empty" if not token else "the token is invalid: it contains a space (omit `Bearer`), a line break or another invalid character")
     return token
 
 
@@ -58,7 +58,7 @@ class Client:
 
     def __init__(self, target: str | grpc.Channel, token: Token, *, deadline: float = 30, tries: int = 5, **certificates: Any) -> None:
         self.channel = open_channel(target, **certificates) if isinstance(target, str) else target
-        self._token = checked_token(token) if isinstance(token, str) else token
+        self._token = token if callable(token) else checked_token(token)
         self._deadline = deadline
         self._tries = tries
         self._operations = operations()
@@ -208,7 +208,7 @@ class Client:
         return operation
 
     def _metadata(self) -> list[tuple[str, str]]:
-        token = self._token if isinstance(self._token, str) else checked_token(self._token())
+        token = checked_token(self._token()) if callable(self._token) else self._token
         return [("authorization", f"Bearer {token}")]
 
 

@@ -46,11 +46,11 @@ TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 ADDRESS = re.compile(r"https?://([^][\s:/?#@]+|\[[^][\s/?#@]+])(:\d*)?(/[^\s?#]*)?", re.IGNORECASE)
 
 
-def checked_token(text: str) -> str:
+def checked_token(text: str | None) -> str:
     """Returns the token without surrounding whitespace, such as a trailing newline. Errors never contain the token."""
-    token = text.strip()
+    token = (text or "").strip()
     if not TOKEN.fullmatch(token):
-        raise ValueError("the token is empty" if not token else "the token is invalid: it contains a space, a line break or another invalid character")
+        raise ValueError("the token is empty" if not token else "the token is invalid: it contains a space (omit `Bearer`), a line break or another invalid character")
     return token
 
 
@@ -58,10 +58,10 @@ class Bearer(AuthBase):
     """Sends the token as `auth`, because `requests` prefers a password from ~/.netrc to a header."""
 
     def __init__(self, token: Token) -> None:
-        self.token = checked_token(token) if isinstance(token, str) else token
+        self.token = token if callable(token) else checked_token(token)
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        token = self.token if isinstance(self.token, str) else checked_token(self.token())
+        token = checked_token(self.token()) if callable(self.token) else self.token
         request.headers["Authorization"] = f"Bearer {token}"
         return request
 
