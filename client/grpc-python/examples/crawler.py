@@ -3,8 +3,8 @@
     pip install ./client/grpc-python
     GRPC=127.0.0.1:50051 TOKEN=… python client/grpc-python/examples/crawler.py findings.ndjson
 
-GRPC is host:port, or https://host:port for TLS. GRPC_CA is a PEM file with the CA certificates to trust instead of gRPC's defaults. For
-mutual TLS, GRPC_CERT and GRPC_KEY are PEM files with a client certificate and its key.
+TOKEN is the token without `Bearer`. GRPC is host:port, or https://host:port for TLS. GRPC_CA is a PEM file with the CA certificates to trust
+instead of gRPC's defaults. For mutual TLS, GRPC_CERT and GRPC_KEY are PEM files with a client certificate and its key.
 
 Example line: {"url": "https://example.org/offer", "last_seen": "2026-01-31T12:00:00Z", "infractions": [{"infraction_type":
 "Health Claim", "infraction_name": "weight loss"}]}. The token needs the scope `monitor`. Sending a file again is safe.
@@ -15,6 +15,7 @@ not continue.
 Requires Python 3.11 or newer.
 """
 
+import logging
 import os
 import sys
 
@@ -26,11 +27,13 @@ from google.protobuf import json_format
 def read_findings(path):
     """Returns the observations in a file, with their line numbers."""
     findings = []
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8-sig") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
             try:
+                if not line.lstrip().startswith("{"):
+                    raise json_format.ParseError("the line is not a JSON object")
                 findings.append((number, json_format.Parse(line, observations_pb2.UrlObservation())))
             except json_format.ParseError as error:
                 raise json_format.ParseError(f"{path}:{number}: {error}") from None
@@ -41,6 +44,9 @@ def main():
     if len(sys.argv) != 2:
         print(f"usage: {sys.argv[0]} FINDINGS", file=sys.stderr)
         return 2
+    # Logs the waits and their reasons.
+    logging.basicConfig(format="crawler: %(message)s")
+    logging.getLogger("affiliate_compliance_grpc").setLevel(logging.INFO)
     path, token = sys.argv[1], os.environ.get("TOKEN")
     if not token:
         print("crawler: set TOKEN to a service token with the scope `monitor`", file=sys.stderr)

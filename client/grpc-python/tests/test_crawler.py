@@ -13,6 +13,10 @@ import unittest
 import uuid
 from pathlib import Path
 
+import grpc
+from affiliate_compliance_grpc import Client, Refusal
+from compliance.v1 import vocabularies_pb2
+
 CRAWLER = Path(__file__).parent.parent / "examples/crawler.py"
 
 
@@ -29,10 +33,14 @@ class TestCrawler(unittest.TestCase):
             result = subprocess.run([sys.executable, CRAWLER, findings], capture_output=True, text=True, timeout=60)
             self.assertEqual((result.returncode, result.stdout), (1, summary), result.stderr)
             self.assertEqual(result.stderr, f"{findings}:3: url: The url field must be a valid URL.\n")
-        findings.write_text('{"link": 1}')
+        for wrong, reason in (('{"link": 1}', ""), ("[1]", "the line is not a JSON object\n")):
+            findings.write_text(wrong)
+            result = subprocess.run([sys.executable, CRAWLER, findings], capture_output=True, text=True, timeout=60)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(f"{findings}:1: {reason}", result.stderr)
+        findings.write_text(good % (self.prefix, 1), encoding="utf-8-sig")
         result = subprocess.run([sys.executable, CRAWLER, findings], capture_output=True, text=True, timeout=60)
-        self.assertEqual(result.returncode, 2)
-        self.assertIn(f"{findings}:1: ", result.stderr)
+        self.assertEqual(result.stdout, "0 new, 1 known, 0 refused\n", result.stderr)
 
     def run_crawler(self, **settings):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -45,6 +53,7 @@ class TestCrawler(unittest.TestCase):
         settings = (
             ({"GRPC": "ftp://127.0.0.1:1"}, "neither host:port nor https://host:port"),
             ({"GRPC_CA": "ca.pem"}, "certificates need https"),
+            ({"TOKEN": "nonsense"}, "TOKEN_INVALID"),
             ({"GRPC": "https://127.0.0.1:1", "GRPC_CA": "/nowhere"}, "No such file or directory: '/nowhere'"),
         )
         for wrong, message in settings:
@@ -59,8 +68,12 @@ class TestCrawler(unittest.TestCase):
         identity = {"GRPC_CERT": str(folder / "gateway.pem"), "GRPC_KEY": str(folder / "gateway-key.pem")}
         result = self.run_crawler(**trust, **identity)
         self.assertEqual((result.returncode, result.stdout), (0, "1 new, 0 known, 0 refused\n"), result.stderr)
-        self.assertEqual(self.run_crawler(**trust).returncode, 2)
-        self.assertEqual(self.run_crawler(**{**trust, "GRPC_CA": ""}, **identity).returncode, 2)
+        ca, certificate, key = trust["GRPC_CA"], identity["GRPC_CERT"], identity["GRPC_KEY"]
+        for certificates in ({"ca": ca}, {"certificate": certificate, "key": key}):
+            client = self.enterContext(Client(trust["GRPC"], trust["TOKEN"], tries=2, **certificates))
+            with self.assertRaises(Refusal) as refused:
+                client.call(vocabularies_pb2.ListVocabulariesRequest())
+            self.assertEqual(refused.exception.code, grpc.StatusCode.UNAVAILABLE)
 
 
 if __name__ == "__main__":

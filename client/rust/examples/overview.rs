@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, env, fs, pin::pin};
 
 use anyhow::Context as _;
 use compliance_client::{
-    Client, List,
+    Client, List, Retries,
     v1::{ExportCasesRequest, ExportUrlsRequest, ListAffiliatesRequest},
 };
 use futures::TryStreamExt as _;
@@ -24,7 +24,8 @@ async fn main() -> anyhow::Result<()> {
     if let Some(certificate) = pem("GRPC_CERT")? {
         builder = builder.client_certificate(certificate, pem("GRPC_KEY")?.context("GRPC_KEY is not set")?);
     }
-    let client = builder.build()?;
+    // Somebody is waiting for the output, so report a wrong address early.
+    let client = builder.retries(Retries { tries: 4, ..Retries::default() }).build()?;
 
     print("affiliates by status", &client, ListAffiliatesRequest::default(), |it| it.distributor_status.clone())
         .await?;

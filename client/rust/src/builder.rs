@@ -35,7 +35,7 @@ impl Client {
             endpoint: endpoint.into(),
             tls: TlsSettings::default(),
             tokens: None,
-            deadline: Duration::from_secs(30),
+            deadline: Duration::from_mins(1),
             connect_timeout: Duration::from_secs(5),
             message_limit: 64 << 20,
             retries: Retries::default(),
@@ -78,7 +78,7 @@ impl Builder {
 
     /// Sets the maximum duration of a call, including retries.
     ///
-    /// The default is 30 seconds.
+    /// The default is one minute.
     ///
     /// For a list, the deadline is the maximum time without a message. [`Client::with_deadline`] overrides it for single calls.
     #[must_use]

@@ -8,6 +8,7 @@ use futures_util::{
     future::ready,
     stream::{iter, try_unfold},
 };
+use prost::Message as _;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tonic::{Request, Status, Streaming, client::Grpc, codegen::http::uri::PathAndQuery, transport::Channel};
 use tonic_prost::ProstCodec;
@@ -20,6 +21,8 @@ use crate::{
 
 /// Maximum number of observations per call. Larger calls are not faster.
 const OBSERVATIONS: usize = 1000;
+/// Maximum size of a call with several observations, in bytes. By default, the service accepts 64 MiB.
+const BATCH: usize = 4 << 20;
 /// Number of concurrent calls per observation stream.
 const CALLS: usize = 2;
 
@@ -54,7 +57,8 @@ impl Client {
     /// Calls an operation, and retries temporary errors until the deadline.
     ///
     /// If the response to a create is lost, the retry can fail with [`Error::AlreadyExists`], or report a duplicate in a batch.
-    /// A retry with an etag fails with [`Error::EtagMismatch`] if the first try changed the record.
+    /// A retry with an etag fails with [`Error::EtagMismatch`] if the first try changed the record. In both errors, `is_retry` is
+    /// then true.
     pub async fn call<R: UnaryRequest>(&self, request: R) -> Result<R::Response, Error> {
         let deadline = Instant::now() + self.deadline;
         let tries = async {
@@ -76,8 +80,8 @@ impl Client {
 
     /// Streams all records of a type, by ascending ID.
     ///
-    /// A broken stream resumes after the last received record. The stream ends after the last record or with an error. The
-    /// service sends records only as fast as you read them.
+    /// After a lost connection, or when the service ends the stream at its time limit, the stream resumes after the last received
+    /// record. It ends after the last record or with an error. The service sends records only as fast as you read them.
     pub fn list<L: List>(&self, request: L) -> impl Stream<Item = Result<L::Record, Error>> + Send + 'static {
         let (client, records) = (self.clone(), Vec::new().into_iter());
         let start = Reading { client, request, last: 0, tries: Tries::default(), stream: None, records };
@@ -86,7 +90,7 @@ impl Client {
 
     /// Streams observations, and returns a result for each, in order.
     ///
-    /// Each call sends the observations that are ready, up to 1,000, and is retried like [`Client::call`]. Two calls run
+    /// Each call sends the observations that are ready, up to 1,000 or 4 MiB, and is retried like [`Client::call`]. Two calls run
     /// concurrently; more would wait for each other. The stream ends with the first error. By then, the service may have saved
     /// later observations.
     pub fn observe<S>(&self, observations: S) -> impl Stream<Item = Result<ObservationResult, Error>> + Send
@@ -98,7 +102,8 @@ impl Client {
             let client = client.clone();
             async move { client.call(ObserveUrlsRequest { observations }).await }
         };
-        let responses = observations.ready_chunks(OBSERVATIONS).map(call).buffered(CALLS);
+        let batches = observations.ready_chunks(OBSERVATIONS).flat_map(|ready| iter(batches(ready)));
+        let responses = batches.map(call).buffered(CALLS);
         // The caller would match results after an error with the wrong observations.
         let until_error = responses.scan(false, |has_failed, response| {
             ready((!std::mem::replace(has_failed, response.is_err())).then_some(response))
@@ -106,7 +111,7 @@ impl Client {
         until_error.map_ok(|response| iter(response.results.into_iter().map(Ok))).try_flatten()
     }
 
-    /// Streams changes as they are committed. The stream never ends.
+    /// Streams changes as they are committed. The stream ends only with an error.
     ///
     /// A page without changes only reports the new position. A broken stream resumes after the last received page. The deadline
     /// applies to each message and should be longer than ten seconds.
@@ -116,6 +121,22 @@ impl Client {
     ) -> impl Stream<Item = Result<ListChangesResponse, Error>> + Send + 'static {
         self.list(request)
     }
+}
+
+/// Splits observations into batches of at most `BATCH` bytes. A larger observation is alone in its batch.
+fn batches(observations: Vec<UrlObservation>) -> Vec<Vec<UrlObservation>> {
+    let (mut batches, mut size) = (Vec::<Vec<_>>::new(), 0);
+    for observation in observations {
+        size += observation.encoded_len();
+        match batches.last_mut() {
+            Some(batch) if size <= BATCH => batch.push(observation),
+            _ => {
+                size = observation.encoded_len();
+                batches.push(vec![observation]);
+            }
+        }
+    }
+    batches
 }
 
 /// State of a list in progress.
@@ -139,9 +160,11 @@ impl<L: List> Reading<L> {
             }
             match self.message().await {
                 Ok(Some(message)) => {
-                    // Long lists need more retries than a call, so each message resets the count.
-                    (self.tries.failed, self.tries.is_renewed) = (0, false);
                     self.records = L::records(message, &mut self.last).into_iter();
+                    // Long lists need more retries than a call, so new records reset the count.
+                    if self.records.len() > 0 {
+                        (self.tries.failed, self.tries.is_renewed) = (0, false);
+                    }
                     self.request.resume_after(self.last);
                 }
                 Ok(None) => return Ok(None),
@@ -208,11 +231,14 @@ impl Tries {
     }
 
     /// Requests a new token or waits, after an error. Returns the error if the call cannot be retried.
-    async fn recover(&mut self, client: &Client, error: Error, deadline: Option<Instant>) -> Result<(), Error> {
+    async fn recover(&mut self, client: &Client, mut error: Error, deadline: Option<Instant>) -> Result<(), Error> {
         if matches!(error, Error::Unauthenticated { .. }) && !self.is_renewed {
             self.is_renewed = true;
             let renewed = within(client.deadline, client.tokens.other_than(self.token.as_ref())).await?;
             return if self.token.replace(renewed) == self.token { Err(error) } else { Ok(()) };
+        }
+        if let Error::EtagMismatch { is_retry, .. } | Error::AlreadyExists { is_retry, .. } = &mut error {
+            *is_retry = self.failed > 0;
         }
         self.failed += 1;
         match client.retries.wait(self.failed, &error) {

@@ -58,21 +58,23 @@ pub enum Error {
         /// The error, as a sentence.
         message: String,
     },
-    /// The company already has the record. An earlier try may have created it.
+    /// The company already has the record.
     #[error("{message}")]
     AlreadyExists {
         /// What already exists.
         reason: Reason,
         /// The error, as a sentence.
         message: String,
+        /// Whether an earlier try failed, for example with a lost response. It may have created the record.
+        is_retry: bool,
     },
-    /// The etag does not match because the record has changed. Nothing was saved.
-    ///
-    /// If a response was lost, an earlier try may have changed the record. Read the record again.
+    /// The etag does not match because the record has changed. This try saved nothing.
     #[error("{message}")]
     EtagMismatch {
         /// The error, as a sentence.
         message: String,
+        /// Whether an earlier try failed, for example with a lost response. It may have changed the record: read the record.
+        is_retry: bool,
     },
     /// The service no longer keeps the changes after this position, or the changes needed for an earlier state.
     #[error("{message}")]

@@ -6,11 +6,12 @@ use crate::Error;
 
 /// How often the client retries calls after temporary errors.
 ///
-/// An error is temporary if the service is busy or unreachable, the connection broke, or the rate limit is exceeded. All
-/// operations can be retried. If the first try of an update changed the record, a retry with an etag fails.
+/// An error is temporary if the service is busy or unreachable, the connection broke, the deadline passed, or the rate limit is
+/// exceeded. If the first try of an update changed the record, a retry with an etag fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// Maximum number of tries, including the first; four by default. For a list, each message resets the count.
+    /// Maximum number of tries, including the first; 30 by default, which take more than a minute. For a list, each message resets the
+    /// count. After two passed deadlines in a row, the client does not try again.
     pub tries: u32,
     /// The wait before the second try; 100 ms by default. The wait doubles with each subsequent try, with random jitter. The client
     /// adds the wait that the service asks for.
@@ -21,7 +22,7 @@ pub struct Retries {
 
 impl Default for Retries {
     fn default() -> Self {
-        Self { tries: 4, first_wait: Duration::from_millis(100), longest_wait: Duration::from_secs(5) }
+        Self { tries: 30, first_wait: Duration::from_millis(100), longest_wait: Duration::from_secs(5) }
     }
 }
 
@@ -33,7 +34,9 @@ impl Retries {
 
     /// Returns the wait after `failed` tries and this last error, or `None` if the call must not be retried.
     pub(crate) fn wait(&self, failed: u32, error: &Error) -> Option<Duration> {
-        if !error.is_temporary() || failed >= self.tries {
+        // The service ends a long list at its own time limit. Without progress, another try would only end there again.
+        let is_stuck = failed > 1 && matches!(error, Error::DeadlineExceeded);
+        if !error.is_temporary() || is_stuck || failed >= self.tries {
             return None;
         }
         let doubled = self.first_wait.saturating_mul(1 << failed.saturating_sub(1).min(20));
@@ -63,6 +66,19 @@ mod tests {
             assert!(wait >= asked + most / 2 && wait <= asked + most, "{failed}: {wait:?}");
         }
         assert_eq!(retries.wait(30, &busy(2)), None);
+    }
+
+    #[test]
+    fn default_retries_outlast_a_minute() {
+        let retries = Retries::default();
+        let waits: Duration = (1..retries.tries).filter_map(|failed| retries.wait(failed, &busy(0))).sum();
+        assert!(waits >= Duration::from_mins(1), "{waits:?}");
+    }
+
+    #[test]
+    fn passed_deadlines_are_retried_once() {
+        assert!(Retries::default().wait(1, &Error::DeadlineExceeded).is_some());
+        assert_eq!(Retries::default().wait(2, &Error::DeadlineExceeded), None);
     }
 
     #[test]

@@ -72,8 +72,8 @@ impl From<Status> for Error {
             Code::Unauthenticated => Self::Unauthenticated { reason, message },
             Code::PermissionDenied => Self::PermissionDenied { message },
             Code::NotFound => Self::NotFound { reason, message },
-            Code::AlreadyExists => Self::AlreadyExists { reason, message },
-            Code::Aborted if reason == Reason::EtagMismatch => Self::EtagMismatch { message },
+            Code::AlreadyExists => Self::AlreadyExists { reason, message, is_retry: false },
+            Code::Aborted if reason == Reason::EtagMismatch => Self::EtagMismatch { message, is_retry: false },
             Code::FailedPrecondition if reason == Reason::FailedPrecondition => Self::FailedPrecondition { message },
             Code::OutOfRange if matches!(reason, Reason::PositionGone | Reason::PositionRestored) => {
                 let metadata = status.get_details_error_info().map(|info| info.metadata).unwrap_or_default();

@@ -1,13 +1,13 @@
 """Calls operations and opens streams, with tokens, deadlines and retries."""
 
 import collections
-import itertools
+import logging
 import queue
 import random
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 
 import grpc
 from google.protobuf.message import Message
@@ -21,7 +21,11 @@ from .operations import STREAMS, Operation, operations, position
 Token: TypeAlias = str | Callable[[], str]
 """A token, or a function that returns a valid token. The client calls the function for each request."""
 
-# Status codes that the client retries.
+LOG = logging.getLogger("affiliate_compliance_grpc")
+
+Item = TypeVar("Item", bound=Message)
+
+# Status codes that the client retries. It retries DEADLINE_EXCEEDED only once in a row.
 AGAIN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
 # Seconds before the second attempt. The wait doubles with each attempt, up to LONGEST_WAIT, with random jitter.
 FIRST_WAIT = 0.1
@@ -30,6 +34,8 @@ LONGEST_WAIT = 5.0
 OBSERVATIONS = 500
 # Affiliates per sync message.
 AFFILIATES = 1000
+# Maximum size of a message with several items, in bytes. By default, the service accepts 64 MiB.
+MESSAGE = 4 << 20
 # Maximum number of unacknowledged chunks. The service saves one chunk while the next one is in transit.
 CHUNKS = 2
 
@@ -46,17 +52,36 @@ def checked_token(text: str | None) -> str:
     return token
 
 
+def batches(items: Iterable[Item], most: int) -> Iterator[list[Item]]:
+    """Yields the items in batches of at most `most` items and MESSAGE bytes. An item that is larger is alone in its batch."""
+    batch: list[Item] = []
+    size = 0
+    for item in items:
+        if batch and size + item.ByteSize() > MESSAGE:
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += item.ByteSize()
+        if len(batch) == most:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
 class Client:
     """Calls the service on behalf of a token's company. `target` is `host:port` or `https://host:port`.
 
     If the service is busy or unreachable, or the company exceeds its rate limit, the client retries the call. It makes at most `tries`
-    attempts within `deadline` seconds. All operations are safe to retry. If the service rejects a token from a function, the client calls
-    the function again, and retries the call once. Threads can share a client.
+    attempts, which take more than a minute by default. `call` also stops after `deadline` seconds. A stream counts only attempts since the
+    last message. If the service rejects a token from a function, the client calls the function again, and retries the call once. Threads
+    can share a client.
 
-    A failed call raises `Refusal`. Its `reason`, such as `ETAG_MISMATCH`, comes from the service. Invalid addresses and tokens raise ValueError.
+    A failed call raises `Refusal`. Its `reason`, such as `ETAG_MISMATCH`, comes from the service. If `is_retry` is true, an earlier attempt may
+    have made the change. Invalid addresses and tokens raise ValueError.
     """
 
-    def __init__(self, target: str | grpc.Channel, token: Token, *, deadline: float = 30, tries: int = 5, **certificates: Any) -> None:
+    def __init__(self, target: str | grpc.Channel, token: Token, *, deadline: float = 60, tries: int = 30, **certificates: Any) -> None:
         self.channel = open_channel(target, **certificates) if isinstance(target, str) else target
         self._token = token if callable(token) else checked_token(token)
         self._deadline = deadline
@@ -99,8 +124,10 @@ class Client:
             try:
                 # A list has no deadline. Keepalive detects a lost connection.
                 for message in send(request, metadata=self._metadata()):
-                    attempts = Attempts(self._tries, callable(self._token))
                     reached = position(message, stream.last)
+                    # A list that always starts at its first record makes progress only with new records.
+                    if stream.after or (reached is not None and reached > last):
+                        attempts = Attempts(self._tries, callable(self._token))
                     if not stream.after:
                         received = [record for record in getattr(message, stream.records) if record.id <= last]
                         del getattr(message, stream.records)[: len(received)]
@@ -120,8 +147,7 @@ class Client:
 
     def observe(self, observations: Iterable[observations_pb2.UrlObservation]) -> Iterator[observations_pb2.ObservationResult]:
         """Saves observations as they arrive, and yields one result for each, in order."""
-        observed = iter(observations)
-        while batch := list(itertools.islice(observed, OBSERVATIONS)):
+        for batch in batches(observations, OBSERVATIONS):
             yield from self.call(observations_pb2.ObserveUrlsRequest(observations=batch)).results
 
     def stream_observations(
@@ -129,9 +155,9 @@ class Client:
     ) -> Iterator[observations_pb2.ObservationResult]:
         """Saves many observations over one stream, and yields one result for each, in order.
 
-        After a lost connection, resends unacknowledged observations. The service ends a stream after a minute without observations. If your
-        observations arrive slowly, use `observe`."""
-        observed = iter(observations)
+        After a lost connection, or when the service ends the stream at its time limit, resends unacknowledged observations on a new stream.
+        Waits for 500 observations before it sends them. If your observations arrive slowly, use `observe`."""
+        observed = batches(observations, OBSERVATIONS)
         send = self._exchange(observations_pb2.StreamUrlObservationsRequest)
         waiting: collections.deque[Message] = collections.deque()
         attempts = Attempts(self._tries, callable(self._token))
@@ -143,7 +169,7 @@ class Client:
                 for request in waiting:
                     requests.put(request)
                 while True:
-                    while len(waiting) < CHUNKS and (batch := list(itertools.islice(observed, OBSERVATIONS))):
+                    while len(waiting) < CHUNKS and (batch := next(observed, None)):
                         waiting.append(observations_pb2.StreamUrlObservationsRequest(observations=batch))
                         requests.put(waiting[-1])
                     if not waiting:
@@ -173,9 +199,9 @@ class Client:
         """Updates the stored affiliates from a complete list. Returns one result per item and, on request, the absent affiliates.
 
         After a lost connection, resends the whole list."""
-        listed, chunks = iter(affiliates), []
-        while batch := list(itertools.islice(listed, AFFILIATES)):
-            chunks.append(affiliate_sync_pb2.SyncAffiliatesRequest(affiliates=batch, validate_only=validate_only))
+        chunks = [
+            affiliate_sync_pb2.SyncAffiliatesRequest(affiliates=batch, validate_only=validate_only) for batch in batches(affiliates, AFFILIATES)
+        ]
         last = affiliate_sync_pb2.SyncAffiliatesRequest(report_absent=report_absent, absent_status=absent_status, max_absent=max_absent)
         last.validate_only = validate_only
         send = self._exchange(affiliate_sync_pb2.SyncAffiliatesRequest)
@@ -224,9 +250,13 @@ class Attempts:
             # The token may have expired in transit.
             self.may_renew = False
             return
+        refused.is_retry = self.failed > 0
         self.failed += 1
+        # The service ends a long stream at its own time limit. Without progress, another attempt would only end there again.
+        may_resume = refused.code == grpc.StatusCode.DEADLINE_EXCEEDED and not refused.is_retry
         wait = refused.retry_after + min(FIRST_WAIT * 2 ** (self.failed - 1), LONGEST_WAIT) * random.uniform(0.5, 1)
         is_late = end is not None and time.monotonic() + wait >= end
-        if refused.code not in AGAIN or self.failed >= self.tries or is_late:
+        if not (refused.code in AGAIN or may_resume) or self.failed >= self.tries or is_late:
             raise refused from None
+        LOG.info("%s; retrying in %.1f s", refused, wait)
         time.sleep(wait)

@@ -24,6 +24,9 @@ class Refusal(Exception):
     """Details for programs, such as `last_position` for `POSITION_GONE`."""
     retry_after: float = 0
     """How long the service asks you to wait, in seconds."""
+    is_retry: bool = False
+    """Whether an earlier attempt failed, for example with a lost response. It may have made the change: if the reason is `ETAG_MISMATCH`, read
+    the record."""
 
     def __str__(self) -> str:
         violations = "".join(f"; {violation.field}: {violation.description}" for violation in self.violations)

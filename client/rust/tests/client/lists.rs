@@ -10,8 +10,10 @@ use compliance_client::{
         ResolveCaseRequest, ResultCode, WatchChangesRequest,
     },
 };
+use core_server::{CoreSettings, access::RateLimit};
 use futures::{StreamExt as _, TryStreamExt as _, stream::iter};
 use test_support::Proxy;
+use tokio::time::sleep;
 
 use crate::{Service, observations};
 
@@ -114,6 +116,34 @@ async fn observations_survive_broken_connections() {
     let mut results = pin!(refused.observe(iter(observations(RECORDS, 10).observations)));
     assert!(matches!(results.next().await, Some(Err(Error::Unauthenticated { .. }))));
     assert!(results.next().await.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_observations_are_sent_in_smaller_batches() {
+    let service = Service::start().await;
+    let client = service.client_at(service.address).message_limit(5 << 20).build().unwrap();
+    let results: Vec<_> = client.observe(iter(observations(1000, 8000).observations)).try_collect().await.unwrap();
+    assert!(results.len() == 1000 && results.iter().all(|it| it.code() == ResultCode::Saved));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn export_resumes_after_the_services_time_limit() {
+    let service = Service::with(CoreSettings {
+        rate_limit: RateLimit::Off,
+        list_timeout: Duration::from_millis(1500),
+        ..CoreSettings::default()
+    })
+    .await;
+    service.client().call(observations(RECORDS, 4000)).await.unwrap();
+    let mut urls = pin!(service.client().list(ExportUrlsRequest::default()));
+    let mut read = 0;
+    while urls.try_next().await.unwrap().is_some() {
+        read += 1;
+        if read == 1 {
+            sleep(Duration::from_secs(2)).await;
+        }
+    }
+    assert_eq!(read, RECORDS);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -31,7 +31,10 @@ impl Service {
     }
 
     async fn limited(rate_limit: RateLimit) -> Self {
-        let settings = CoreSettings { rate_limit, ..CoreSettings::default() };
+        Self::with(CoreSettings { rate_limit, ..CoreSettings::default() }).await
+    }
+
+    async fn with(settings: CoreSettings) -> Self {
         let TestCore { core, .. } = TestCore::with_settings(fresh_database().await.options, 8, settings).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
