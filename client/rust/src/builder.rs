@@ -92,9 +92,9 @@ impl Builder {
         Self { connect_timeout, ..self }
     }
 
-    /// Sets the maximum message size, in bytes.
+    /// Sets the maximum size of a received message, in bytes.
     ///
-    /// The default is 64 MiB, as in the service.
+    /// The default is 64 MiB, as in the service. The service limits requests.
     #[must_use]
     pub fn message_limit(self, message_limit: usize) -> Self {
         Self { message_limit, ..self }

@@ -47,9 +47,7 @@ impl Client {
 
     /// Returns the connection once it is ready for a call.
     async fn grpc(&self) -> Result<Grpc<Channel>, Status> {
-        let mut grpc = Grpc::new(self.channel.clone())
-            .max_decoding_message_size(self.message_limit)
-            .max_encoding_message_size(self.message_limit);
+        let mut grpc = Grpc::new(self.channel.clone()).max_decoding_message_size(self.message_limit);
         grpc.ready().await.map_err(|error| Status::unknown(format!("Service was not ready: {error}")))?;
         Ok(grpc)
     }

@@ -120,8 +120,11 @@ async fn observations_survive_broken_connections() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_observations_are_sent_in_smaller_batches() {
-    let service = Service::start().await;
-    let client = service.client_at(service.address).message_limit(5 << 20).build().unwrap();
+    let limited = CoreSettings { rate_limit: RateLimit::Off, message_limit: 5 << 20, ..CoreSettings::default() };
+    let service = Service::with(limited).await;
+    let client = service.client();
+    let error = client.call(observations(1000, 8000)).await.unwrap_err();
+    assert_eq!(error.reason(), Some(Reason::BodyTooLarge), "{error:?}");
     let results: Vec<_> = client.observe(iter(observations(1000, 8000).observations)).try_collect().await.unwrap();
     assert!(results.len() == 1000 && results.iter().all(|it| it.code() == ResultCode::Saved));
 }
