@@ -128,7 +128,9 @@ impl DatabaseServer {
             Box::pin(async { sqlx::raw_sql(BULK_SETTINGS).execute(connection).await.map(drop) })
         });
         let pool = pool.connect_with(options).await;
-        pool.with_context(|| format!("cannot connect to {}", self.description))
+        let pool = pool.with_context(|| format!("cannot connect to {}", self.description))?;
+        tracing::info!(database = self.description, "connected");
+        Ok(pool)
     }
 
     pub(crate) async fn close(self, pool: &PgPool) -> anyhow::Result<()> {

@@ -25,6 +25,6 @@ pub(crate) use logging::{LoggingArgs, start as start_logging};
 pub(crate) use observability::TelemetryArgs;
 pub(crate) use ports::{Port, refuse_equal};
 pub(crate) use process::{block_on, close_pool, serve_until_signal, unix_now};
-pub(crate) use secret_values::{Hidden, from_value_or_file};
+pub(crate) use secret_values::{Hidden, from_value_or_file, without_scheme};
 pub(crate) use signals::Signals;
 pub(crate) use tls_args::{CoreTlsArgs, GrpcTlsArgs, RestTlsArgs, TlsRefreshArgs};

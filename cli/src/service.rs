@@ -22,7 +22,7 @@ use tower::{BoxError, Service as TowerService, ServiceExt as _, util::BoxCloneSy
 
 use crate::{
     database::{DatabaseArgs, DatabaseServer},
-    program::{CoreTlsArgs, Hidden, InvalidSetting, SigningArgs, named, unix_now},
+    program::{CoreTlsArgs, Hidden, InvalidSetting, SigningArgs, named, unix_now, without_scheme},
     secret,
 };
 
@@ -116,6 +116,8 @@ impl Service {
         let settings = rest_gateway::Settings { core_tls: args.core_tls.load()?, ..rest_gateway::Settings::default() };
         let channel = rest_gateway::connect(url, &settings).map_err(InvalidSetting::of(named("core-url")))?;
         let token = if let Some(token) = args.token.as_ref().and_then(Hidden::filled) {
+            let token = without_scheme(token);
+            args.signing.check_company(token, company)?;
             token.to_owned()
         } else {
             let secret = secret::find(&args.signing, &args.database.data_dir, args.init)?;
@@ -173,7 +175,7 @@ where
     S: TowerService<http::Request<Body>, Response = http::Response<Body>, Error: Into<BoxError>, Future: Send>,
     S: Clone + Send + Sync + 'static,
 {
-    let bearer = format!("Bearer {}", token.trim());
+    let bearer = format!("Bearer {token}");
     let mut bearer = HeaderValue::try_from(bearer).context("the token contains invalid characters")?;
     bearer.set_sensitive(true);
     let service = service.map_err(Into::into).map_request(move |mut request: http::Request<Body>| {

@@ -41,6 +41,7 @@ use crate::{
     database::{DatabaseArgs, DatabaseServer, run_as_owner},
     program::{
         CoreTlsArgs, Descriptors, Hidden, InvalidSetting, Port, RestTlsArgs, describe, from_value_or_file, unix_now,
+        without_scheme,
     },
     secret,
 };
@@ -222,7 +223,8 @@ async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
         "set a secret of at least 32 bytes (--jwt-secret-file), or a key set that this machine can reach (--jwks-url)";
     findings.add("keys", keys, next_step);
     let (token, file) = (args.token.as_ref(), args.token_file.as_ref());
-    let token: Option<String> = from_value_or_file(token, file, "token", Ok::<_, String>)?;
+    let token: Option<String> =
+        from_value_or_file(token, file, "token", |token| Ok::<_, String>(without_scheme(&token).to_owned()))?;
     if let Some(token) = &token {
         let next_step =
             "get a new token (compliance token --company N), or correct the keys, --jwt-issuer or --jwt-audience";

@@ -7,10 +7,13 @@ use std::{
 };
 
 use clap::{
-    Arg, Command, CommandFactory, FromArgMatches,
-    error::{ContextKind, ContextValue},
+    Arg, ArgMatches, Command, CommandFactory, FromArgMatches,
+    error::{ContextKind, ContextValue, ErrorKind},
+    parser::ValueSource,
 };
 use strsim::normalized_damerau_levenshtein;
+
+use super::failure::variable;
 
 /// Exit status for invalid settings.
 pub(crate) const WRONG_SETTING: u8 = 2;
@@ -37,7 +40,41 @@ pub(crate) fn parse<P: CommandFactory + FromArgMatches>(arguments: impl IntoIter
         }
         without_tokens(error).exit()
     });
+    if let Some((flag, other)) = contradiction(&matches) {
+        let text = format!("{flag} and {other} choose different databases: remove one of them");
+        command.error(ErrorKind::ArgumentConflict, text).exit()
+    }
     P::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.format(&mut command).exit())
+}
+
+/// Returns a flag that chooses a database, and another setting that would silently replace that database.
+fn contradiction(matches: &ArgMatches) -> Option<(String, String)> {
+    let (mut command, mut matches) = ("", matches);
+    while let Some((name, of_subcommand)) = matches.subcommand() {
+        (command, matches) = (name, of_subcommand);
+    }
+    let source = |id: &str| {
+        let is_filled = matches.try_get_raw(id).ok()??.any(|value| !value.is_empty());
+        if is_filled { matches.value_source(id) } else { None }
+    };
+    let flag = |id: &str| source(id) == Some(ValueSource::CommandLine);
+    // `doctor` checks a database and the cores. With --core-url, a data folder only provides the secret.
+    let core_url = source("core_url").filter(|_| command != "doctor");
+    let is_contradicted = |id: &str, other: &str| match (id, other) {
+        ("data_dir", "core_url") => core_url == Some(ValueSource::EnvVariable),
+        (_, "core_url") => core_url.is_some(),
+        ("data_dir", _) => source(other).is_some(),
+        _ => false,
+    };
+    let others = ["database_url", "database_url_file", "core_url"];
+    let find = |id: &'static str| Some((id, others.into_iter().find(|other| is_contradicted(id, other))?));
+    let (id, other) =
+        ["data_dir", "database_url", "database_url_file"].into_iter().filter(|id| flag(id)).find_map(find)?;
+    let shown = |id: &str| {
+        let setting = id.replace('_', "-");
+        if flag(id) { format!("--{setting}") } else { variable(&setting) }
+    };
+    Some((shown(id), shown(other)))
 }
 
 /// Hides misplaced tokens, because error messages are often logged.

@@ -68,6 +68,17 @@ impl SigningArgs {
         }
     }
 
+    /// Fails if a given token belongs to a different company. A service would use the token's company.
+    pub(crate) fn check_company(&self, token: &str, company: i64) -> Result<(), InvalidSetting> {
+        match self.rules().unverified_company(token) {
+            Some(other) if other != company => {
+                let reason = format!("the token belongs to company {other}, but --company is {company}");
+                Err(InvalidSetting::of(named("token"))(reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Signs a token for the configured issuer and audience.
     pub(crate) fn issue(&self, secret: &Secret, claims: Claims) -> anyhow::Result<String> {
         let ClaimRules { issuer, audience, company, .. } = self.rules();

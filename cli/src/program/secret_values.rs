@@ -36,6 +36,12 @@ impl fmt::Debug for Hidden {
     }
 }
 
+/// Returns a token without whitespace and the scheme `Bearer`, as in a copied header.
+pub(crate) fn without_scheme(token: &str) -> &str {
+    let token = token.trim();
+    token.strip_prefix("Bearer ").unwrap_or(token).trim_start()
+}
+
 /// Parses the value of `setting` or the content of its `-file` setting. Returns `None` if neither is set.
 pub(crate) fn from_value_or_file<T, E: Into<Box<dyn Error + Send + Sync>>>(
     value: Option<&Hidden>,

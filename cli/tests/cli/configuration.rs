@@ -73,6 +73,36 @@ fn invalid_settings_fail_before_creating_anything() {
             &["DATABASE_URL", "the parameter sslrootcert", "/nonexistent"],
         ),
         (serve(&[]), &[("DATABASE_URL", "postgres://u:Hid4en/x@h/d")], &["DATABASE_URL", "write it as %2F"]),
+        (
+            serve(&["--data-dir", "/nonexistent"]),
+            &[("DATABASE_URL", "postgres://u:Hid4en@h/d")],
+            &["--data-dir and DATABASE_URL choose different databases"],
+        ),
+        (
+            words(&["erase", "--company", "1", "--yes", "--data-dir", "/nonexistent"]),
+            &[("COMPLIANCE_DATABASE_URL_FILE", "/f")],
+            &["--data-dir and COMPLIANCE_DATABASE_URL_FILE choose"],
+        ),
+        (
+            words(&["audit", "verify", "--data-dir", "/f", "--database-url", "postgres://u:Hid4en@h/d"]),
+            &[],
+            &["--data-dir and --database-url choose"],
+        ),
+        (
+            words(&["export", "urls", "--company", "7", "--data-dir", "/nonexistent"]),
+            &[("COMPLIANCE_CORE_URL", "http://u:Hid4en@127.0.0.1:1")],
+            &["--data-dir and COMPLIANCE_CORE_URL choose"],
+        ),
+        (
+            words(&["export", "urls", "--company", "7", "--database-url", "postgres://u:Hid4en@h/d"]),
+            &[("COMPLIANCE_CORE_URL", "http://127.0.0.1:1")],
+            &["--database-url and COMPLIANCE_CORE_URL choose"],
+        ),
+        (
+            words(&["export", "urls", "--company", "7", "--core-url", "http://127.0.0.1:1"]),
+            &[("COMPLIANCE_TOKEN", "e30.eyJjb21wYW55X2lkIjo4fQ.eA")],
+            &["--token (COMPLIANCE_TOKEN)", "belongs to company 8, but --company is 7"],
+        ),
     ];
     for (arguments, variables, expected) in cases {
         let (status, out, errors) = output(compliance(&data).args(&arguments).envs(variables.iter().copied()));

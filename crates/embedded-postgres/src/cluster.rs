@@ -48,10 +48,7 @@ impl Cluster {
     /// First stops a server left running by a killed service. Fails with [`Error::InUse`] if another process runs the cluster. Dropping the
     /// future asks the server to stop.
     pub async fn start(options: ClusterOptions) -> Result<Self, Error> {
-        // sqlx applies this variable to every connection.
-        if std::env::var_os("PGOPTIONS").is_some_and(|set| !set.is_empty()) {
-            return Err(Error::Other("PGOPTIONS would also affect the service's own database: unset it".to_owned()));
-        }
+        refuse_options()?;
         let (context, lock) = Context::prepare(&options).await?;
         // From here on, dropping the cluster stops the server.
         let mut cluster =
@@ -91,6 +88,7 @@ impl Cluster {
     ///
     /// Waits up to a minute while another process creates, starts or stops the cluster.
     pub async fn connect_or_start(options: ClusterOptions) -> Result<Access, Error> {
+        refuse_options()?;
         let deadline = Instant::now() + OTHER_TIMEOUT;
         let attempt = ClusterOptions { lock_timeout: Duration::ZERO, ..options };
         loop {
@@ -133,6 +131,14 @@ impl Cluster {
         tracing::info!(path = %self.context.layout.cluster.display(), "stopped the database");
         Ok(())
     }
+}
+
+/// Fails if `PGOPTIONS` is set, because sqlx applies it to every connection.
+fn refuse_options() -> Result<(), Error> {
+    if std::env::var_os("PGOPTIONS").is_some_and(|set| !set.is_empty()) {
+        return Err(Error::Other("PGOPTIONS would also affect the service's own database: unset it".to_owned()));
+    }
+    Ok(())
 }
 
 impl Drop for Cluster {
