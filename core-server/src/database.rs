@@ -1,6 +1,6 @@
 //! The database schema and its roles. One role owns and migrates the schema. The service runs as a different role, which owns nothing.
 
-use sqlx::{AssertSqlSafe, PgPool};
+use sqlx::{AssertSqlSafe, PgExecutor, PgPool};
 pub use storage::{
     database::{Database, DatabaseError, Jump, Target, connect, connection_limit, jump_ahead, open, target},
     error::text as error_text,
@@ -16,6 +16,11 @@ pub async fn migrate(database: impl Into<Database>) -> Result<(), DatabaseError>
 /// Fails if the schema is outdated or, on Citus, not distributed.
 pub async fn check_migrated(pool: &PgPool) -> Result<(), DatabaseError> {
     storage::database::check_migrated(pool, &SCHEMA).await
+}
+
+/// Fails if a table lacks triggers, constraints or indexes.
+pub async fn check_complete(executor: impl PgExecutor<'_>) -> Result<(), DatabaseError> {
+    storage::database::check_complete(executor, &SCHEMA).await
 }
 
 const GRANTS: &str = include_str!("database/grants.sql");

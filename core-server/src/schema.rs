@@ -34,6 +34,23 @@ pub(crate) static SCHEMA: Schema = Schema {
         "incidents",
         "webhooks",
     ],
+    objects: &[
+        ("affiliates", [9, 4, 3]),
+        ("vocabulary_entries", [5, 3, 2]),
+        ("compliance_cases", [10, 5, 6]),
+        ("compliance_urls", [10, 6, 11]),
+        ("infractions", [6, 5, 2]),
+        ("incidents", [7, 7, 3]),
+        ("compliance_url_counts", [0, 1, 1]),
+        ("compliance_case_counts", [0, 1, 1]),
+        ("change_positions", [0, 2, 1]),
+        ("changes", [0, 1, 6]),
+        ("webhooks", [5, 4, 1]),
+        ("webhook_deliveries", [0, 3, 1]),
+        ("database_identity", [0, 3, 1]),
+        ("change_retention", [0, 4, 1]),
+        ("change_drops", [0, 2, 1]),
+    ],
     functions: &[
         "change_compliance_url_counts",
         "change_compliance_case_counts",
@@ -136,6 +153,39 @@ mod tests {
         let known = SCHEMA.distributed.iter().chain(SCHEMA.copied).copied();
         let known = known.filter(|table| *table != "_sqlx_migrations");
         assert_eq!(made.collect::<BTreeSet<_>>(), known.collect());
+    }
+
+    /// Without an expected number, a missing trigger would go unnoticed.
+    #[tokio::test]
+    async fn expected_objects_are_complete() {
+        let server = TestCluster::start(ClusterOptions::temporary()).await;
+        let options = TestDatabase::create(&server.endpoint, "objects").await.options;
+        let mut connection = PgConnection::connect_with(&options).await.unwrap();
+        let all = "select count(*) filter (where kind = 't'), count(*) filter (where kind = 'c'), count(*) filter (where kind = 'i')
+            from (select 't' as kind, tgrelid as relation from pg_trigger where not tgisinternal
+                union all select 'c', conrelid from pg_constraint where contype in ('c', 'f', 'p', 'u')
+                union all select 'i', indrelid from pg_index) as objects
+            join pg_class c on c.oid = relation
+            where relnamespace = 'public'::regnamespace and not relispartition and relname <> '_sqlx_migrations'";
+        let all: (i64, i64, i64) = sqlx::query_as(all).fetch_one(&mut connection).await.unwrap();
+        let expected = [0, 1, 2].map(|kind| SCHEMA.objects.iter().map(|(_, counts)| counts[kind]).sum::<i64>());
+        assert_eq!([all.0, all.1, all.2], expected);
+        connection.close().await.unwrap();
+        let pool = sqlx::PgPool::connect_with(options).await.unwrap();
+        storage::database::check_complete(&pool, &SCHEMA).await.unwrap();
+        let check = async || storage::database::check_migrated(&pool, &SCHEMA).await;
+        check().await.unwrap();
+        for (damage, repair) in [
+            ("alter table incidents disable trigger user", "alter table incidents enable trigger user"),
+            ("drop trigger a_record_deleted on webhooks", "select"),
+        ] {
+            sqlx::raw_sql(damage).execute(&pool).await.unwrap();
+            let error = check().await.unwrap_err();
+            assert!(error.is_wrong_setting() && error.to_string().contains("triggers of "), "{error}");
+            sqlx::raw_sql(repair).execute(&pool).await.unwrap();
+        }
+        pool.close().await;
+        server.stop().await;
     }
 
     /// Renames the tables and their constraints to shard names. Statements that use any other name then fail to prepare.

@@ -24,6 +24,7 @@ use network::NetworkService;
 use pipeline::Pipeline;
 use storage::{
     database::{Connections, Database, restores},
+    error::text,
     table::SchemaError,
     writes::Queues,
 };
@@ -76,7 +77,7 @@ pub enum StartError {
     #[error("cannot start gRPC reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
     /// The restore check failed, or positions could not be advanced after a restore.
-    #[error("cannot check whether the database was restored{advice}: {0}", advice = advice(.0))]
+    #[error("cannot check whether the database was restored{advice}: {}", text(.0), advice = advice(.0))]
     Restored(sqlx::Error),
     /// The database keeps changes for less time than this core requires.
     #[error(
@@ -90,7 +91,7 @@ pub enum StartError {
         kept: i32,
     },
     /// The change retention could not be read.
-    #[error("cannot read the change retention: {0}")]
+    #[error("cannot read the change retention: {}", text(.0))]
     ReadRetention(sqlx::Error),
     /// The CA file for webhooks cannot be used.
     #[error("cannot use the --webhook-ca file: {0}")]
@@ -99,7 +100,12 @@ pub enum StartError {
 
 /// Returns advice on a failed restore check. Without a response from the database, a jump of the positions would be useless.
 fn advice(error: &sqlx::Error) -> &'static str {
-    if error.as_database_error().is_some() { "; run `compliance restored` as the owner of the tables" } else { "" }
+    match error.as_database_error().map(|error| error.code()) {
+        // object_not_in_prerequisite_state: the database lacks its identity.
+        Some(Some(code)) if code == "55000" => "; restore the backup again completely",
+        Some(_) => "; run `compliance restored` as the owner of the tables",
+        None => "",
+    }
 }
 
 /// The core, backed by a database.

@@ -20,7 +20,7 @@ use compliance_api::{
     v1::{CheckAccessRequest, access_service_client::AccessServiceClient},
 };
 use core_server::{
-    database::{DatabaseError, check_migrated, connection_limit, is_owner, missing_rights},
+    database::{DatabaseError, check_complete, check_migrated, connection_limit, is_owner, missing_rights},
     doctor::{self, Months},
 };
 use embedded_postgres::{Installation, check_data_dir, has_cluster};
@@ -342,6 +342,7 @@ async fn ask(args: &DoctorArgs, server: &DatabaseServer, findings: &mut Findings
 
 async fn schema(pool: &PgPool) -> Found {
     check_migrated(pool).await?;
+    check_complete(pool).await?;
     doctor::check_schema(pool).await?;
     ok("the schema is up to date")
 }

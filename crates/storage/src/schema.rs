@@ -17,6 +17,8 @@ pub struct Schema {
     pub copied: &'static [&'static str],
     /// Tables whose IDs come from a sequence.
     pub numbered: &'static [&'static str],
+    /// The number of triggers, constraints and indexes of each table. Later versions may add more.
+    pub objects: &'static [(&'static str, [i64; 3])],
     /// Trigger and erasure functions that write to other tables.
     ///
     /// Each function is a list of statements. The company is its argument, or part of its first argument.

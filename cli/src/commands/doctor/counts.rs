@@ -2,7 +2,10 @@
 
 use std::io::Write as _;
 
-use core_server::doctor::{BehindSequence, Difference, ViolatingRow, check_counts, check_sequences, check_values};
+use core_server::{
+    database::check_complete,
+    doctor::{BehindSequence, Difference, ViolatingRow, check_counts, check_sequences, check_values},
+};
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 
@@ -18,6 +21,7 @@ pub(super) async fn check(connection: &mut PgConnection, repair: bool, as_json: 
         // Continue the repair if standard output is closed.
         let _ = print(json, format!("company {company_id}: {counts} counts of {list} differ from the records"));
     };
+    check_complete(&mut *connection).await?;
     let wrong = check_counts(connection, repair, difference).await?;
     let behind = check_sequences(connection, repair).await?;
     let violating = check_values(connection, VIOLATING_ROWS).await?;

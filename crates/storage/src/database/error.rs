@@ -68,6 +68,11 @@ pub enum DatabaseError {
         "the database's schema is not up to date ({missing} of {total} steps are missing): run `compliance migrate --database-url …`"
     )]
     NotMigrated { missing: usize, total: usize },
+    #[error(
+        "the database is incomplete: it lacks {missing}. Restore the backup again completely; if triggers are only disabled, run \
+         `alter table … enable trigger user` for each table as the owner"
+    )]
+    Incomplete { missing: String },
     #[error("the database uses Citus {version}, but the service needs 12.1 or newer")]
     OldCitus { version: String },
     #[error(
@@ -117,6 +122,7 @@ impl DatabaseError {
                 | Self::SharedSettings { .. }
                 | Self::SharedSession { .. }
                 | Self::Modified { .. }
+                | Self::Incomplete { .. }
                 | Self::OldCitus { .. }
                 | Self::NotCoordinator
                 | Self::LateCitus

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use sqlx::{
-    AssertSqlSafe, Connection as _, PgConnection, PgPool,
+    AssertSqlSafe, Connection as _, PgConnection, PgExecutor, PgPool,
     migrate::{MigrateError, Migration, Migrator},
 };
 use tokio::time::{sleep, timeout};
 
-use super::{citus, error::DatabaseError, open::Database};
+use super::{citus, error::DatabaseError, objects, open::Database};
 use crate::{
     Schema,
     error::is_in_the_way,
@@ -77,10 +77,15 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
     Ok(())
 }
 
-/// Fails if the schema is outdated, or not distributed on Citus.
+/// Fails if the schema is outdated, not distributed on Citus, or without all its triggers.
 pub async fn check_migrated(pool: &PgPool, schema: &Schema) -> Result<(), DatabaseError> {
     let silence = |_| Err(DatabaseError::History(sqlx::Error::PoolTimedOut));
     timeout(START_TIMEOUT, compare_history(pool, schema)).await.unwrap_or_else(silence)
+}
+
+/// Fails if a table lacks triggers, constraints or indexes.
+pub async fn check_complete(executor: impl PgExecutor<'_>, schema: &Schema) -> Result<(), DatabaseError> {
+    objects::check(executor, schema, &["triggers", "constraints", "indexes"]).await
 }
 
 async fn compare_history(pool: &PgPool, schema: &Schema) -> Result<(), DatabaseError> {
@@ -116,7 +121,8 @@ async fn compare_history(pool: &PgPool, schema: &Schema) -> Result<(), DatabaseE
             return Err(DatabaseError::NotDistributed { tables: tables.join(", "), functions });
         }
     }
-    Ok(())
+    // Without triggers, the database would accept writes without recording them.
+    objects::check(pool, schema, &["triggers"]).await
 }
 
 /// Runs the missing steps. `waited` is the total time of earlier attempts that did not acquire a lock.

@@ -272,6 +272,7 @@ mod tests {
         distributed: &["affiliates", "changes", "urls", "incidents"],
         copied: &[],
         numbered: &["affiliates", "urls", "incidents"],
+        objects: &[],
         functions: &[],
     };
 
