@@ -128,9 +128,12 @@ impl DatabaseServer {
             Box::pin(async { sqlx::raw_sql(BULK_SETTINGS).execute(connection).await.map(drop) })
         });
         let pool = pool.connect_with(options).await;
-        let pool = pool.with_context(|| format!("cannot connect to {}", self.description))?;
-        tracing::info!(database = self.description, "connected");
-        Ok(pool)
+        pool.with_context(|| format!("cannot connect to {}", self.description))
+    }
+
+    /// Logs which database a command is about to change.
+    pub(crate) fn name_changed(&self) {
+        tracing::info!(database = self.description, "changing the database");
     }
 
     pub(crate) async fn close(self, pool: &PgPool) -> anyhow::Result<()> {
@@ -150,6 +153,7 @@ impl DatabaseServer {
 /// Runs a command as the schema owner, on one connection. Fails if the schema is not up to date.
 pub(crate) fn run_as_owner<T>(
     args: &DatabaseArgs,
+    has_changes: bool,
     command: impl AsyncFnOnce(&mut PgConnection) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     block_on(async {
@@ -157,6 +161,9 @@ pub(crate) fn run_as_owner<T>(
         let pool = server.connect_as_owner(1).await?;
         let result = async {
             check_migrated(&pool).await?;
+            if has_changes {
+                server.name_changed();
+            }
             command(&mut *pool.acquire().await?).await
         };
         let result = result.await.map_err(name_owner);

@@ -15,7 +15,11 @@ use compliance_api::{
         affiliate_service_client::AffiliateServiceClient, monitoring_service_client::MonitoringServiceClient,
     },
 };
-use core_server::{Core, CoreSettings, access::RateLimit, database::Database};
+use core_server::{
+    Core, CoreSettings,
+    access::RateLimit,
+    database::{Database, check_migrated},
+};
 use http::{HeaderValue, header::AUTHORIZATION};
 use tonic::{Response, Status, body::Body};
 use tower::{BoxError, Service as TowerService, ServiceExt as _, util::BoxCloneSyncService};
@@ -133,6 +137,12 @@ impl Service {
         let keys = KeySource { secret: Some(secret), ..KeySource::default() };
         let verifier = Arc::new(Verifier::new(keys, None).await?);
         let server = DatabaseServer::find(&args.database, args.init).await?;
+        if !server.is_own() {
+            // Only `migrate` and `serve` change the schema of a given database.
+            let database = server.open().await?;
+            check_migrated(&database.pool).await?;
+            database.pool.close().await;
+        }
         let database = server.connect(CONNECTIONS, None).await?;
         // Commands have no rate limit, and their timeouts are long.
         let settings = CoreSettings {

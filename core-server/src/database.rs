@@ -61,12 +61,15 @@ const GRANT_TRIES: u32 = 5;
 /// The role must exist, the pool must connect as the owner, and the schema must be up to date.
 pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
     let error = |source| DatabaseError::Grant { role: role.to_owned(), source };
-    let owns = "select (relowner = to_regrole(quote_ident($1))) is true, pg_has_role(current_user, relowner, 'usage'), current_user::text
+    let owns = "select (relowner = to_regrole(quote_ident($1))) is true, exists (select from pg_roles where rolname = $1 and rolsuper), pg_has_role(current_user, relowner, 'usage'), current_user::text
         from pg_class where oid = 'changes'::regclass";
-    let (to_owner, by_owner, user): (bool, bool, String) =
+    let (to_owner, to_superuser, by_owner, user): (bool, bool, bool, String) =
         sqlx::query_as(owns).bind(role).fetch_one(owner).await.map_err(error)?;
     if to_owner {
         return Err(DatabaseError::GrantToOwner { role: role.to_owned() });
+    }
+    if to_superuser {
+        return Err(DatabaseError::GrantToSuperuser { role: role.to_owned() });
     }
     if !by_owner {
         return Err(DatabaseError::GrantByOther { user });

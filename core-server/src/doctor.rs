@@ -8,6 +8,7 @@ use crate::{
     schema, urls,
 };
 use storage::{
+    error::text,
     table::{Inputs, SchemaError},
     template::fill,
 };
@@ -22,7 +23,7 @@ pub enum DoctorError {
     #[error("another process is checking this database: wait until it finishes")]
     Busy,
     /// A statement failed.
-    #[error("cannot compare the lists' counts with their records: {0}")]
+    #[error("cannot compare the lists' counts with their records: {}", text(.0))]
     Database(#[from] sqlx::Error),
 }
 

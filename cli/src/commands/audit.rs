@@ -61,7 +61,7 @@ struct RecordArgs {
 
 pub(super) fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
     let (AuditCommand::Verify { record, .. } | AuditCommand::Checkpoint(record)) = &args.command;
-    run_as_owner(&record.database, async |connection| match &args.command {
+    run_as_owner(&record.database, false, async |connection| match &args.command {
         AuditCommand::Verify { checkpoint, .. } => verify(record.company, checkpoint.as_deref(), connection).await,
         AuditCommand::Checkpoint(_) => checkpoint(record.company, connection).await,
     })

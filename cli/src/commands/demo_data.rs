@@ -69,7 +69,7 @@ pub(super) fn run(args: &DemoDataArgs) -> anyhow::Result<()> {
         let pool = server.connect_as_owner(1).await?;
         migrate(&pool).await?;
         let result = tokio::select! {
-            result = generate(args, &pool) => result,
+            result = generate(args, &server, &pool) => result,
             signal = signals.next() => Err(anyhow::anyhow!(
                 "stopped by {signal}; the records of company {} may be incomplete", args.company
             )),
@@ -80,12 +80,13 @@ pub(super) fn run(args: &DemoDataArgs) -> anyhow::Result<()> {
     })
 }
 
-async fn generate(args: &DemoDataArgs, pool: &PgPool) -> anyhow::Result<()> {
+async fn generate(args: &DemoDataArgs, server: &DatabaseServer, pool: &PgPool) -> anyhow::Result<()> {
     let started = Instant::now();
     let until = args.until.unwrap_or_else(|| OffsetDateTime::now_utc().date());
     let size = Size { affiliates: args.affiliates, urls: args.urls, cases: args.cases };
     let programme = Programme::new(args.company, args.seed, size, until.midnight().assume_utc());
     if args.replace {
+        server.name_changed();
         erasure::erase_company(&mut *pool.acquire().await?, args.company).await?;
     }
     let progress = Progress::default();

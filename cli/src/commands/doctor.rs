@@ -16,7 +16,7 @@ use anyhow::{Context as _, anyhow, bail, ensure};
 use clap::Args;
 use compliance_api::{
     PrivateUrl,
-    token::{KeySource, Verifier},
+    token::{Claims, KeySource, Verifier},
     v1::{CheckAccessRequest, access_service_client::AccessServiceClient},
 };
 use core_server::{
@@ -180,7 +180,9 @@ impl Findings {
 
 pub(super) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let is_right = if args.counts {
-        run_as_owner(&args.database(), async |connection| counts::check(connection, args.repair, args.json).await)?
+        run_as_owner(&args.database(), args.repair, async |connection| {
+            counts::check(connection, args.repair, args.json).await
+        })?
     } else {
         crate::program::block_on(check_machine(args))?
     };
@@ -237,6 +239,10 @@ async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
             None
         }
     };
+    // Without a given token, the cores check a token with this machine's secret.
+    let secret = args.core.keys.signing.secret().ok().flatten();
+    let claims = Claims::new(1, now, TOKEN_EXPIRES_SOON);
+    let token = token.or_else(|| args.core.keys.signing.issue(&secret?, claims).ok());
     for url in &args.core_url {
         let found = timeout(TIMEOUT, check_core(url, core_tls.clone(), token.as_deref())).await;
         let found = found.unwrap_or_else(|_| Err(anyhow!("{url}: no response within {TIMEOUT:?}")));
@@ -303,7 +309,10 @@ async fn ask(args: &DoctorArgs, server: &DatabaseServer, findings: &mut Findings
     let pool = server.open().await?.pool;
     let (version, number, takes_writes, free): (String, i32, bool, i64) =
         sqlx::query_as(SERVER).fetch_one(&pool).await?;
-    ensure!(takes_writes, "the database does not accept writes: it is a standby or read-only");
+    ensure!(
+        takes_writes,
+        "the database does not accept writes: it is a standby, or `default_transaction_read_only` is on for the role or database"
+    );
     let found = if number < 150_000 {
         Err(anyhow!("PostgreSQL {version} is older than 15"))
     } else {
@@ -319,8 +328,13 @@ async fn ask(args: &DoctorArgs, server: &DatabaseServer, findings: &mut Findings
     };
     findings.add("schema", schema, "see docs/operations/upgrade.md; only migrations may change the schema");
     if is_current {
-        let next_step = "run `compliance migrate --service-role ROLE` as the role that owns the tables";
-        findings.add("rights", rights(&missing_rights(&pool).await?, is_owner(&pool).await?), next_step);
+        let is_owner = is_owner(&pool).await?;
+        let next_step = if is_owner {
+            "use the URL of the service role; `compliance migrate --service-role ROLE` grants that role its rights"
+        } else {
+            "run `compliance migrate --service-role ROLE` as the role that owns the tables"
+        };
+        findings.add("rights", rights(&missing_rights(&pool).await?, is_owner), next_step);
         let found = retention(&doctor::months(&pool).await?, args.core.core.change_retention);
         let next_step = "run `compliance migrate --change-retention DAYS` as the owner; check that a core is running, and check its log for the task `retention`";
         findings.add("retention", found, next_step);

@@ -35,7 +35,7 @@ pub(crate) struct EraseArgs {
 }
 
 pub(super) fn run(args: &EraseArgs) -> anyhow::Result<()> {
-    run_as_owner(&args.database, async |connection| erase(args, connection).await)
+    run_as_owner(&args.database, !args.dry_run, async |connection| erase(args, connection).await)
 }
 
 async fn erase(args: &EraseArgs, connection: &mut sqlx::PgConnection) -> anyhow::Result<()> {
@@ -54,6 +54,9 @@ async fn erase(args: &EraseArgs, connection: &mut sqlx::PgConnection) -> anyhow:
     let list = list.join(", ");
     if args.dry_run {
         return print(&format!("company {company} has {list}"));
+    }
+    if tables.iter().all(|table| table.rows == 0) {
+        print(&format!("company {company} has no records"))?;
     }
     erasure::erase_company(connection, company).await?;
     if erasure::rows_by_table(connection, company).await?.iter().any(|table| table.rows > 0) {

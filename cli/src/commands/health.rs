@@ -2,7 +2,7 @@
 
 use std::{io, time::Duration};
 
-use crate::program::{CoreTlsArgs, InvalidSetting};
+use crate::program::{CoreTlsArgs, InvalidSetting, describe};
 use anyhow::{Context as _, ensure};
 use clap::Args;
 use flags::duration;
@@ -66,8 +66,28 @@ pub(super) fn run(args: &HealthArgs) -> anyhow::Result<()> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let answered = runtime.block_on(async { timeout(args.timeout, asked).await });
-    answered.map_err(|_| anyhow::anyhow!("{} did not respond within {:?}", args.address, args.timeout))??;
+    let answered =
+        answered.map_err(|_| anyhow::anyhow!("{} did not respond within {:?}", args.address, args.timeout))?;
+    answered.map_err(with_next_step)?;
     print(&format!("{} is healthy", args.address))
+}
+
+/// Adds the operator's next step after a failed connection.
+fn with_next_step(error: anyhow::Error) -> anyhow::Error {
+    let of_core = error.downcast_ref::<FailedConnection>().map(|failed| failed.next_step);
+    let of_gateway = || {
+        Some(match Failure::of(error.as_ref())? {
+            Failure::PeerSpeaksTls => "the gateway requires TLS: use https://",
+            Failure::NotTls => "the gateway does not use TLS: use http://",
+            Failure::CertificateOfUnknownAuthority => "set --core-ca to the authority that issued the certificate",
+            Failure::CertificateOfOtherName => "connect to a name in the certificate",
+            _ => return None,
+        })
+    };
+    match of_core.or_else(of_gateway) {
+        Some(next_step) => anyhow::anyhow!("{}; {next_step}", describe(&error)),
+        None => error,
+    }
 }
 
 async fn rest(authority: &Authority, tls: Option<ClientTls>) -> anyhow::Result<()> {
@@ -75,7 +95,7 @@ async fn rest(authority: &Authority, tls: Option<ClientTls>) -> anyhow::Result<(
     let port = authority.port_u16().unwrap_or(if tls.is_some() { 443 } else { 80 });
     let stream = TcpStream::connect((host, port)).await.with_context(|| format!("{authority} cannot be reached"))?;
     let stream = match tls {
-        None => Either::Left(stream),
+        None => Either::Left(Reporting::plain(stream, |_, _| ())),
         Some(tls) => {
             let secure = tls.connect_with("http/1.1", host, stream).await;
             Either::Right(secure.context("the TLS handshake failed")?)
@@ -101,6 +121,10 @@ pub(super) async fn check_core(url: &str, tls: Option<ClientTls>) -> anyhow::Res
             let reason = reason.unwrap_or_else(|| anyhow::anyhow!("the core does not respond: {}", status.message()));
             return Err(reason.context(format!("{url} cannot be reached")));
         }
+        Err(status) if matches!(status.code(), Code::Internal | Code::Unknown | Code::Unimplemented) => {
+            let text = format!("{NOT_A_CORE}: {}", status.message());
+            return Err(FailedConnection { text: format!("{url}: {text}"), next_step: CORRECT_ADDRESS }.into());
+        }
         Err(status) => anyhow::bail!("the core returned an error: {}", status.message()),
     };
     ensure!(status == ServingStatus::Serving, "the core is not serving: {status:?}");
@@ -124,8 +148,9 @@ async fn failed_connection(url: &str, tls: Option<ClientTls>) -> Option<anyhow::
     let is_secure = uri.scheme_str() == Some("https");
     let host = uri.host()?.trim_matches(['[', ']']).to_owned();
     let failed = |text: String, next_step| Some(FailedConnection { text, next_step }.into());
-    let insecure =
-        |failure: Failure, error: &io::Error| failed(format!("TLS: {} ({error})", failure.label()), next_step(failure));
+    let insecure = |failure: Failure, error: &io::Error| {
+        failed(format!("TLS: {} ({})", failure.label(), tls::plain(&error.to_string())), next_step(failure))
+    };
     let port = uri.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
     let addresses = match lookup_host((host.as_str(), port)).await {
         Ok(addresses) => addresses.collect::<Vec<_>>(),
@@ -143,7 +168,7 @@ async fn failed_connection(url: &str, tls: Option<ClientTls>) -> Option<anyhow::
     };
     let mut first = [0; 16];
     let read = if is_secure {
-        match tls?.connect(&host, stream).await {
+        match tls.or_else(|| ClientTls::load(None, None).ok())?.connect(&host, stream).await {
             Ok(mut stream) => stream.read(&mut first).await,
             Err(error) => return insecure(Failure::of_handshake(&error), &error),
         }
@@ -151,9 +176,19 @@ async fn failed_connection(url: &str, tls: Option<ClientTls>) -> Option<anyhow::
         stream.write_all(HTTP2_PREFACE).await.ok()?;
         Reporting::plain(stream, |_, _| ()).read(&mut first).await
     };
-    let error = read.err()?;
-    insecure(Failure::of(&error)?, &error)
+    match read {
+        // A core begins with an HTTP/2 settings frame: three bytes with its length, then its type.
+        Ok(read) if read < 4 || first[3] != 4 => failed(NOT_A_CORE.to_owned(), CORRECT_ADDRESS),
+        Ok(_) => None,
+        Err(error) => match Failure::of(&error) {
+            Some(failure) => insecure(failure, &error),
+            None => failed(format!("{NOT_A_CORE} ({error})"), CORRECT_ADDRESS),
+        },
+    }
 }
+
+const NOT_A_CORE: &str = "the address does not respond like a core";
+const CORRECT_ADDRESS: &str = "use the address of a core's gRPC port (--grpc-addr, port 50051 by default)";
 
 fn next_step(failure: Failure) -> &'static str {
     match failure {
@@ -169,8 +204,12 @@ fn next_step(failure: Failure) -> &'static str {
         Failure::CertificateNotYetValid => "compare the clocks of both machines",
         Failure::CertificateOfUnknownAuthority => "set --core-ca to the authority that issued the core's certificate",
         Failure::CertificateOfOtherName => "connect to a name in the certificate, or issue a certificate for this name",
-        Failure::PeerSpeaksTls => "the core requires TLS: use https:// in --core-url",
-        Failure::NotTls => "the core does not use TLS: use http:// in --core-url, or set the core's --grpc-tls-cert",
+        Failure::PeerSpeaksTls => {
+            "the core requires TLS: use https:// in --core-url, or grpcs:// with `compliance health`"
+        }
+        Failure::NotTls => {
+            "the core does not use TLS: use http:// in --core-url (grpc:// with `compliance health`), or set the core's --grpc-tls-cert"
+        }
         _ => "compare the TLS settings on both sides, and check the core's log",
     }
 }

@@ -1,6 +1,6 @@
 //! `compliance migrate` migrates the database schema.
 
-use clap::Args;
+use clap::{Args, builder::NonEmptyStringValueParser};
 use core_server::database;
 
 use crate::{
@@ -18,7 +18,7 @@ pub(crate) struct MigrateArgs {
     #[command(flatten)]
     start: StartArgs,
     /// Existing role that the service connects as. The role must not own the tables. The command grants it the rights that the service needs.
-    #[arg(long, env = "COMPLIANCE_SERVICE_ROLE", value_name = "ROLE")]
+    #[arg(long, env = "COMPLIANCE_SERVICE_ROLE", value_name = "ROLE", value_parser = NonEmptyStringValueParser::new())]
     service_role: Option<String>,
     /// Minimum number of days to keep changes; the database drops them by month. Without this flag, the retention does not change
     /// [initially: 90].
@@ -33,7 +33,7 @@ pub(super) fn run(args: &MigrateArgs) -> anyhow::Result<()> {
         let database = wait_for(&args.start, &mut [], connect).await?;
         database::migrate(&database).await?;
         let pool = database.pool;
-        if let Some(role) = args.service_role.as_deref().filter(|role| !role.is_empty()) {
+        if let Some(role) = &args.service_role {
             database::grant(&pool, role).await?;
         }
         if let Some(days) = args.change_retention {

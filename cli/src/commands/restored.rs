@@ -22,7 +22,7 @@ pub(crate) struct RestoredArgs {
 }
 
 pub(super) fn run(args: &RestoredArgs) -> anyhow::Result<()> {
-    let jumps = run_as_owner(&args.database, async |connection| Ok(jump_ahead(connection).await?))?;
+    let jumps = run_as_owner(&args.database, true, async |connection| Ok(jump_ahead(connection).await?))?;
     for Jump { kind, name, before, after } in &jumps {
         if kind == "company" {
             print(&format!("company {name}: positions {} to {after} are lost", before + 1))?;

@@ -57,6 +57,7 @@ pub(super) fn run(args: &TokenArgs) -> anyhow::Result<()> {
 /// Checks that all scopes exist. A misspelled scope would allow nothing.
 fn scopes(text: &str) -> Result<String, String> {
     match text.split_whitespace().find(|scope| !SCOPES.contains(scope)) {
+        Some(list) if list.contains(',') => Err("separate scopes with spaces, not commas".to_owned()),
         Some(unknown) => Err(format!("{unknown} is not a scope; the scopes are {}", SCOPES.join(", "))),
         None => Ok(text.to_owned()),
     }
@@ -78,6 +79,7 @@ mod tests {
     fn unknown_scopes_are_rejected() {
         assert_eq!(scopes("audit cases"), Ok("audit cases".to_owned()));
         assert_eq!(scopes(""), Ok(String::new()));
+        assert_eq!(scopes("cases,audit").unwrap_err(), "separate scopes with spaces, not commas");
         let error = scopes("audit case").unwrap_err();
         assert_eq!(error, "case is not a scope; the scopes are cases, monitor, webhooks, audit, erase");
     }

@@ -78,7 +78,8 @@ fn is_wrong_setting(error: &anyhow::Error) -> bool {
 /// Returns the error followed by its causes, without causes that the text already contains.
 pub(crate) fn describe(error: &anyhow::Error) -> String {
     // A database error's text already includes its causes.
-    let end = error.chain().position(<dyn Error>::is::<sqlx::Error>).map_or(usize::MAX, |at| at + 1);
+    let is_of_database = |cause: &(dyn Error + 'static)| cause.is::<sqlx::Error>() || cause.is::<DatabaseError>();
+    let end = error.chain().position(is_of_database).map_or(usize::MAX, |at| at + 1);
     let mut texts = error.chain().take(end).map(|cause| match cause.downcast_ref() {
         Some(error) => error_text(error),
         None => cause.to_string(),

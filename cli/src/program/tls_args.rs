@@ -148,7 +148,8 @@ fn load<T>(
     let identity =
         identity.map(|(certificate, key)| IdentityFiles { certificate: certificate.clone(), key: key.clone() });
     load(identity).map_err(|error| {
-        let mut settings = [certificate, key].into_iter().chain(authority);
+        // One file can have two settings. The authorities are read first.
+        let mut settings = authority.into_iter().chain([certificate, key]);
         let wrong = settings.find(|(_, file)| file.is_some_and(|file| file == error.path()));
         InvalidSetting::of(named(wrong.unwrap_or(certificate).0))(error)
     })

@@ -36,7 +36,7 @@ pub(crate) async fn keep(pool: Connections, interval: Duration, expected: Option
                 (in_the_way, wait) = (in_the_way + 1, interval / UPKEEP_RETRIES);
                 if in_the_way >= UPKEEP_PATIENCE {
                     let holders = sqlx::query_scalar::<_, String>(HOLDERS).fetch_one(&pool).await;
-                    let holders = holders.unwrap_or_else(|error| format!("unknown ({error})"));
+                    let holders = holders.unwrap_or_else(|error| format!("unknown ({})", text(&error)));
                     task.failed(format_args!(
                         "cannot create or drop monthly partitions of the record of changes: other sessions have held locks on it for a long time; \
                          their process IDs and programs, or prepared transaction names: {holders}"

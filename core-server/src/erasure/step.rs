@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use compliance_api::v1::EraseAffiliateResponse;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Postgres, Transaction};
-use storage::error::{is_contention, is_lock_timeout};
+use storage::error::{is_contention, is_lock_timeout, text};
 use tokio::time::sleep;
 
 /// Maximum number of records of one kind per transaction, which takes about a second.
@@ -133,8 +133,9 @@ const ERASURE_PAUSE: Duration = Duration::from_millis(50);
 pub enum ErasureError {
     /// Other writers blocked every attempt.
     #[error(
-        "gave up after {ERASURE_TRIES} attempts, because other writes blocked the erasure; last error: {0}. Data erased so far stays \
-         erased. Revoke the company's tokens, end its long-running transactions, and run the command again"
+        "gave up after {ERASURE_TRIES} attempts, because other writes blocked the erasure; last error: {}. Data erased so far stays \
+         erased. Revoke the company's tokens, end its long-running transactions, and run the command again",
+        text(.0)
     )]
     InTheWay(sqlx::Error),
     /// Only the owner can erase the record of changes.
@@ -160,7 +161,7 @@ pub(super) async fn retried<T>(
         if attempt >= ERASURE_TRIES {
             return Err(ErasureError::InTheWay(error));
         }
-        tracing::info!(attempt, "a concurrent write blocked an erasure transaction; retrying: {error}");
+        tracing::info!(attempt, "a concurrent write blocked an erasure transaction; retrying: {}", text(&error));
         sleep(ERASURE_PAUSE * attempt).await;
     }
 }

@@ -98,7 +98,7 @@ impl Endpoint {
         match timeout(PROBE_TIMEOUT, query).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(sqlx::Error::Database(error))) if error.code().as_deref() == Some("53300") => Ok(()),
-            Ok(Err(error)) => Err(error.to_string()),
+            Ok(Err(error)) => Err(text(&error)),
             Err(_) => Err(format!("no response within {} s", PROBE_TIMEOUT.as_secs())),
         }
     }
@@ -134,8 +134,13 @@ impl Endpoint {
         };
         let late = || sqlx::Error::Io(io::Error::new(io::ErrorKind::TimedOut, "no response from the database"));
         let done = timeout(STATEMENT_TIMEOUT, work).await.unwrap_or_else(|_| Err(late()));
-        done.map_err(|error| Error::Other(format!("cannot {action}: {error}")))
+        done.map_err(|error| Error::Other(format!("cannot {action}: {}", text(&error))))
     }
+}
+
+/// Returns an error's text, without the PostgreSQL source line that sqlx adds.
+fn text(error: &sqlx::Error) -> String {
+    error.as_database_error().map_or_else(|| error.to_string(), |error| error.message().to_owned())
 }
 
 /// Matches `duplicate_database`, and `unique_violation` from concurrent statements.

@@ -24,7 +24,9 @@ pub(crate) enum Unavailable {
     Down,
     #[error("the database connection hangs")]
     Hung,
-    #[error("the database does not accept writes")]
+    #[error(
+        "the database does not accept writes: it is a standby, or `default_transaction_read_only` is on for the role or database"
+    )]
     ReadOnly,
     #[error("the database was restored and is not ready")]
     Restored,
@@ -51,8 +53,8 @@ pub fn text(error: &sqlx::Error) -> String {
             Some(code) => format!("{} (SQLSTATE {code})", database.message()),
             None => database.message().to_owned(),
         },
-        sqlx::Error::Io(error) => error.to_string(),
-        other => other.to_string(),
+        sqlx::Error::Io(error) => tls::plain(&error.to_string()),
+        other => tls::plain(&other.to_string()),
     }
 }
 

@@ -106,6 +106,14 @@ impl Failure {
     }
 }
 
+/// Replaces a reason that rustls formats as a Rust value with plain words.
+pub fn plain(text: &str) -> String {
+    text.replace(
+        "Other(OtherError(CaUsedAsEndEntity))",
+        "it is an authority's own certificate: issue a certificate for this server or client with the authority",
+    )
+}
+
 /// First bytes of a handshake record and an alert record: type and major version.
 const TLS_RECORDS: [[u8; 2]; 2] = [[0x16, 3], [0x15, 3]];
 

@@ -211,5 +211,6 @@ pub(super) fn failure_reason(error: &(dyn Error + 'static)) -> &'static str {
 
 /// Formats an error with its causes.
 pub(super) fn text(error: &dyn Error) -> String {
-    successors(Some(error), |error| (*error).source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    let texts = successors(Some(error), |error| (*error).source()).map(ToString::to_string);
+    tls::plain(&texts.collect::<Vec<_>>().join(": "))
 }

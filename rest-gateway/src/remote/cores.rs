@@ -183,10 +183,18 @@ impl RemoteCore {
         // Later checks of an unreachable core would repeat the reason.
         if let Err(status) = &health
             && self.serves()
-            && let Some(error) = status.source()
-            && successors(Some(error), |error| (*error).source()).any(<dyn Error>::is::<tonic::ConnectError>)
         {
-            report_failure(&self.name, failure_reason(error), error);
+            let is_of_connection = |error: &&(dyn Error + 'static)| {
+                successors(Some(*error), |error| (*error).source()).any(<dyn Error>::is::<tonic::ConnectError>)
+            };
+            match status.source().filter(is_of_connection) {
+                Some(error) => report_failure(&self.name, failure_reason(error), error),
+                None => tracing::warn!(
+                    core = self.name,
+                    error = status.message(),
+                    "no valid health response: check that this is the address of a core's gRPC port"
+                ),
+            }
         }
         let serves = is_serving(&health);
         self.serves.store(serves, Ordering::Relaxed);

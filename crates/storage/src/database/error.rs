@@ -48,6 +48,10 @@ pub enum DatabaseError {
          its records with the program that created it (`compliance export`), and import them into a new database with this one"
     )]
     Modified { step: String },
+    #[error(
+        "this URL connects as {user}, a superuser, but {owner} owns the database: use the URL of {owner}, who then also owns the tables"
+    )]
+    MigrateByOther { user: String, owner: String },
     #[error("cannot migrate the database's schema: {}", of_migration(.0))]
     Migrate(#[from] MigrateError),
     #[error(
@@ -58,11 +62,15 @@ pub enum DatabaseError {
     Grant { role: String, source: sqlx::Error },
     #[error("the role {role} owns the tables, so it needs no grant: specify the role that the service runs as")]
     GrantToOwner { role: String },
+    #[error(
+        "the role {role} is a superuser and could change the record of changes: specify the role that the service runs as"
+    )]
+    GrantToSuperuser { role: String },
     #[error("this URL connects as {user}, which does not own the tables: use the owner's URL")]
     GrantByOther { user: String },
-    #[error("cannot set the retention of changes: {}", text(.0))]
+    #[error("cannot set the retention of changes: {}{}", text(.0), advice(.0, USE_OWNER))]
     Retention(sqlx::Error),
-    #[error("cannot read the database's schema history: {}", text(.0))]
+    #[error("cannot read the database's schema history: {}{}", text(.0), advice(.0, GRANT))]
     History(sqlx::Error),
     #[error(
         "the database's schema is not up to date ({missing} of {total} steps are missing): run `compliance migrate --database-url …`"
@@ -114,7 +122,9 @@ impl DatabaseError {
             self,
             Self::Url(_)
                 | Self::Tls { .. }
+                | Self::MigrateByOther { .. }
                 | Self::GrantToOwner { .. }
+                | Self::GrantToSuperuser { .. }
                 | Self::GrantByOther { .. }
                 | Self::Parameter { .. }
                 | Self::StatementPooler { .. }
@@ -130,6 +140,16 @@ impl DatabaseError {
     }
 }
 
+/// Advice for an action that only the owner can perform.
+const USE_OWNER: &str = "; use the URL of the role that owns the database";
+/// Advice for a role that lacks the service's rights.
+const GRANT: &str = "; run `compliance migrate --service-role ROLE` with the owner's URL";
+
+/// Returns the advice if the role lacks a right (`insufficient_privilege`).
+fn advice(error: &sqlx::Error, text: &'static str) -> &'static str {
+    if error.as_database_error().is_some_and(|error| error.code().as_deref() == Some("42501")) { text } else { "" }
+}
+
 /// SQLSTATE `undefined_object`.
 fn is_missing_role(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|error| error.code().as_deref() == Some("42704"))
@@ -137,8 +157,10 @@ fn is_missing_role(error: &sqlx::Error) -> bool {
 
 fn of_migration(error: &MigrateError) -> String {
     match error {
-        MigrateError::Execute(error) => text(error),
-        MigrateError::ExecuteMigration(error, step) => format!("step {step}: {}", text(error)),
+        MigrateError::Execute(error) => format!("{}{}", text(error), advice(error, USE_OWNER)),
+        MigrateError::ExecuteMigration(error, step) => {
+            format!("step {step}: {}{}", text(error), advice(error, USE_OWNER))
+        }
         other => other.to_string(),
     }
 }

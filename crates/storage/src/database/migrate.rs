@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use super::{citus, error::DatabaseError, objects, open::Database};
 use crate::{
     Schema,
-    error::is_in_the_way,
+    error::{is_in_the_way, text},
     limits::{MIGRATION_LOCK_WAIT, START_TIMEOUT},
 };
 
@@ -45,6 +45,7 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
         Err(DatabaseError::NotMigrated { .. } | DatabaseError::NotDistributed { .. }) => {}
         other => return other,
     }
+    refuse_other_superuser(&database.pool).await?;
     // A session-level advisory lock keeps other processes from migrating at the same time.
     database.require_session("`compliance migrate`")?;
     let mut connection = database.pool.acquire().await.map_err(DatabaseError::History)?.detach();
@@ -67,7 +68,7 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
         if !is_in_the_way(cause) || start.elapsed() >= MIGRATION_LOCK_WAIT {
             return Err(error.into());
         }
-        tracing::warn!(reason = %cause, "retrying a migration blocked by a lock");
+        tracing::warn!(reason = text(cause), "retrying a migration blocked by a lock");
         sleep(MIGRATION_PAUSE).await;
     }
     if on_citus {
@@ -75,6 +76,19 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
     }
     let _ = connection.close().await;
     Ok(())
+}
+
+/// Fails for a superuser that does not own the tables, or the database of new tables. Later migrations as the owner would fail.
+async fn refuse_other_superuser(pool: &PgPool) -> Result<(), DatabaseError> {
+    let question = "select current_user::text, pg_get_userbyid(coalesce(c.relowner, datdba))::text
+        from pg_database left join pg_class c on c.oid = to_regclass('_sqlx_migrations')
+        where datname = current_database() and (select rolsuper from pg_roles where rolname = current_user)";
+    let names: Option<(String, String)> =
+        sqlx::query_as(question).fetch_optional(pool).await.map_err(DatabaseError::History)?;
+    match names {
+        Some((user, owner)) if user != owner => Err(DatabaseError::MigrateByOther { user, owner }),
+        _ => Ok(()),
+    }
 }
 
 /// Fails if the schema is outdated, not distributed on Citus, or without all its triggers.

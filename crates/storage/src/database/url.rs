@@ -32,6 +32,9 @@ const PASSED: [&str; 15] = [
     "sslrootcert",
     "user",
 ];
+/// Names of the parameter for the file with authorities, and of the TLS mode.
+const AUTHORITY: [&str; 3] = ["sslrootcert", "ssl-root-cert", "ssl-ca"];
+const MODE: [&str; 2] = ["sslmode", "ssl-mode"];
 /// Parameters that the service sets itself.
 const DECIDED: [&str; 6] = [
     "keepalives",
@@ -79,6 +82,9 @@ fn read(url: &str) -> Result<Target, String> {
     // sqlx logs ignored parameters with their values.
     let parsed = with_default(NoSubscriber::default(), || PgConnectOptions::from_str(&url_of_host));
     let options = parsed.map_err(|error| error.to_string())?;
+    if options.get_database().is_none_or(str::is_empty) {
+        return Err("names no database: add its name, such as postgres://user:password@host/compliance".to_owned());
+    }
     // sqlx would try to resolve an IPv6 address with its brackets.
     let options = match options.get_host().strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
         Some(address) => options.clone().host(address),
@@ -104,7 +110,7 @@ impl Parameters {
             let named = self.passed.iter().rfind(|(name, _)| names.contains(&&**name));
             named.map(|(name, path)| (name.as_str(), PathBuf::from(path)))
         };
-        let authority = file(&["sslrootcert", "ssl-root-cert", "ssl-ca"]);
+        let authority = file(&AUTHORITY);
         let identity = match (file(&["sslcert", "ssl-cert"]), file(&["sslkey", "ssl-key"])) {
             (Some((name, certificate)), Some((_, key))) => Some((name, IdentityFiles { certificate, key })),
             (None, None) => None,
@@ -148,6 +154,13 @@ impl Parameters {
                     read.is_named |= name == "application_name";
                     read.passed.push((name.to_owned(), value.into_owned()));
                 }
+            }
+        }
+        // In libpq, `require` verifies the certificate if there is an authority. In sqlx, it never does.
+        let has_authority = read.passed.iter().any(|(name, _)| AUTHORITY.contains(&&**name));
+        for (name, value) in &mut read.passed {
+            if has_authority && MODE.contains(&&**name) && value == "require" {
+                "verify-ca".clone_into(value);
             }
         }
         // An address takes precedence, because it needs no name lookup.
@@ -217,6 +230,20 @@ mod tests {
     }
 
     #[test]
+    fn require_verifies_with_an_authority() {
+        for (query, expected) in [
+            ("sslmode=require&sslrootcert=/f", "verify-ca"),
+            ("ssl-ca=/f&ssl-mode=require", "verify-ca"),
+            ("sslmode=require", "require"),
+            ("sslmode=verify-full&sslrootcert=/f", "verify-full"),
+        ] {
+            let passed = Parameters::read(query).unwrap().passed;
+            let mode = passed.iter().find(|(name, _)| MODE.contains(&&**name)).unwrap();
+            assert_eq!(mode.1, expected, "{query}");
+        }
+    }
+
+    #[test]
     fn multiple_hosts_are_rejected() {
         for url in [
             "postgres://u:p@one,two/d",
@@ -266,6 +293,8 @@ mod tests {
             ("postgres://h/d?sslrootcert=/dev/null", "the parameter sslrootcert: /dev/null"),
             ("postgres://h/d?sslcert=/dev/null&sslkey=/dev/null", "the parameter sslcert: /dev/null"),
             ("postgres://h/d?sslcert=/dev/null", "both parameters"),
+            ("postgres://u:hidden@h", "names no database"),
+            ("postgres://u:hidden@h/?sslmode=disable", "names no database"),
         ] {
             let error = target(url).unwrap_err().to_string();
             assert!(error.contains(reason) && !error.contains("hidden"), "{url}: {error}");

@@ -7,7 +7,7 @@ use parking_lot::RwLock;
 use sqlx::{PgPool, postgres::types::Oid};
 
 use super::{Composite, Layouts, encoder::Layout};
-use crate::error::is_stale;
+use crate::error::{is_stale, text};
 
 /// Tables and input types that the service expects.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ struct Relation {
 #[derive(Debug, thiserror::Error)]
 pub enum SchemaError {
     /// The catalogue cannot be read.
-    #[error("cannot read the database's catalogue: {0}")]
+    #[error("cannot read the database's catalogue: {}", text(.0))]
     Catalogue(#[from] sqlx::Error),
     /// Tables or types differ. The list names the differences.
     #[error("the database's schema does not match this version: {}", .0.join("; "))]
