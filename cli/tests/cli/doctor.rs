@@ -96,6 +96,17 @@ fn permission_errors_name_required_role() {
     assert_eq!(run(&[&grant[..], &[SERVICE_ROLE]].concat()).0, Some(0));
     let (status, errors) = run(&["migrate", "--database-url", &service, "--service-role", SERVICE_ROLE]);
     assert!(status == Some(2) && errors.contains("which does not own the tables: use the owner's URL"), "{errors}");
+    let (status, errors) = run(&[&grant[..], &[ADMIN_ROLE]].concat());
+    assert!(status == Some(2) && errors.contains("the role postgres is a superuser"), "{errors}");
+    let empty = |url: &str| url.replace("/given", "/empty");
+    programs.run_as_admin("postgres", &format!("create database empty owner {OWNER_ROLE}"));
+    let (status, errors) = run(&["migrate", "--database-url", &empty(&programs.admin_database())]);
+    assert!(status == Some(2) && errors.contains("a superuser, but compliance owns the database"), "{errors}");
+    let (status, errors) = run(&["migrate", "--database-url", &empty(&service)]);
+    let is_named = errors.contains("use the URL of the role that owns") && !errors.contains("at line");
+    assert!(status == Some(1) && is_named, "{errors}");
+    let (status, errors) = run(&["export", "urls", "--company", "7", "--database-url", &empty(&owner)]);
+    assert!(status == Some(1) && errors.contains("run `compliance migrate"), "{errors}");
     let (status, errors) = run(&["restored", "--database-url", &service]);
     assert!(status == Some(1) && errors.contains("connect as the role that owns the tables"), "{errors}");
     // The error omits the line in PostgreSQL's source.
@@ -243,6 +254,21 @@ fn doctor_checks_gateway_without_database() {
     assert_eq!(problems.collect::<Vec<_>>(), ["core"], "{findings:#?}\n{log}");
     for check in ["PostgreSQL", "data folder", "disk", "gRPC"] {
         assert!(findings.iter().all(|finding| finding["check"] != check), "{findings:#?}");
+    }
+}
+
+#[test]
+fn doctor_compares_secrets_with_cores() {
+    let programs = Programs::new();
+    let core = Service::start_as(&mut programs.core(&[]));
+    for (secret, expected) in [(SECRET, Some(0)), ("another-0123456789abcdef0123456789abcdef", Some(3))] {
+        let mut command = compliance(&DataDir::new());
+        command.env_remove("COMPLIANCE_DATA_DIR");
+        command.args(["doctor", "--jwt-secret", secret, "--core-url", &format!("http://{}", core.grpc)]);
+        let (status, printed, log) = output(&mut command);
+        assert_eq!(status.code(), expected, "{printed}{log}");
+        let text = if expected == Some(0) { "accepts the token" } else { "does not accept the token" };
+        assert!(printed.contains(text), "{printed}{log}");
     }
 }
 

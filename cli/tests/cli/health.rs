@@ -27,6 +27,11 @@ fn health_command_checks_both_tiers() {
     wait_until("the gateway reaches its core", || health(&[&of_gateway]).0 == Some(0));
     assert_eq!(health(&[&of_gateway]), (Some(0), format!("{of_gateway}/ is healthy\n")));
 
+    let (status, said) = health(&[&format!("grpc://{}", gateway.rest)]);
+    assert!(status == Some(1) && said.contains("does not respond like a core"), "{said}");
+    let (status, said) = health(&[&format!("https://{}", gateway.rest)]);
+    assert!(status == Some(1) && said.contains("use http://"), "{said}");
+
     core.signal(Signal::SIGTERM);
     assert!(core.end().success());
     let (status, said) = health(&[&of_core]);
