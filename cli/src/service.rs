@@ -235,6 +235,9 @@ pub(crate) fn refused(error: &Error) -> anyhow::Error {
         Reason::TokenMissing | Reason::TokenInvalid | Reason::TokenExpired => anyhow!(
             "the service rejected the token ({message}): set the service's secret with --jwt-secret, or specify a different --token"
         ),
+        Reason::CoreUnavailable => anyhow!(
+            "the service returned an error: {message}; `compliance health grpc://HOST:PORT` shows why a core cannot be used"
+        ),
         _ => anyhow!("the service returned an error: {message}"),
     }
 }

@@ -102,12 +102,18 @@ pub struct WebhookSettings {
         long,
         env = "COMPLIANCE_WEBHOOK_NETWORKS",
         value_name = "NETWORK",
-        value_delimiter = ','
+        value_delimiter = ',',
+        value_parser = network
     )]
     pub networks: Vec<IpNet>,
     /// PEM file with the certificate authorities for webhook endpoints, in addition to the system's.
     #[arg(id = "webhook-ca", long, env = "COMPLIANCE_WEBHOOK_CA", value_name = "FILE")]
     pub ca: Option<PathBuf>,
+}
+
+/// Parses a network. The error of the parser names only the address.
+fn network(text: &str) -> Result<IpNet, &'static str> {
+    text.parse().map_err(|_| "must be a network with its prefix length, such as 10.1.0.0/16")
 }
 
 /// Connection limits for the gRPC port.

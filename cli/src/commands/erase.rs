@@ -55,12 +55,11 @@ async fn erase(args: &EraseArgs, connection: &mut sqlx::PgConnection) -> anyhow:
     if args.dry_run {
         return print(&format!("company {company} has {list}"));
     }
-    if tables.iter().all(|table| table.rows == 0) {
-        print(&format!("company {company} has no records"))?;
-    }
     erasure::erase_company(connection, company).await?;
     if erasure::rows_by_table(connection, company).await?.iter().any(|table| table.rows > 0) {
         bail!("records of company {company} were added during the erasure: run the command again");
     }
-    print(&format!("erased company {company}: {list}"))
+    let none =
+        if tables.iter().all(|table| table.rows == 0) { "; the company had no records: check --company" } else { "" };
+    print(&format!("erased company {company}: {list}{none}"))
 }

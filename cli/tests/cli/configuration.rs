@@ -45,6 +45,11 @@ fn invalid_settings_fail_before_creating_anything() {
         (serve(&["--call-timeout", "30 parsecs"]), &[], &["--call-timeout", "ms"]),
         (serve(&["--rest-max-connections", "0"]), &[], &["--rest-max-connections", "between 1 and"]),
         (serve(&[]), &[("COMPLIANCE_MAX_IN_FLIGHT", "-1")], &["--max-in-flight", "variable COMPLIANCE_MAX_IN_FLIGHT"]),
+        (
+            serve(&["--webhook-networks", "10.1.0.0"]),
+            &[],
+            &["--webhook-networks", "prefix length, such as 10.1.0.0/16"],
+        ),
         (serve(&["--message-limit", "0"]), &[], &["--message-limit", "between 1KiB and"]),
         (
             serve(&["--jwks-url", "ftp://u:Hid4en@host/keys"]),
@@ -73,6 +78,8 @@ fn invalid_settings_fail_before_creating_anything() {
             &["DATABASE_URL", "the parameter sslrootcert", "/nonexistent"],
         ),
         (serve(&[]), &[("DATABASE_URL", "postgres://u:Hid4en/x@h/d")], &["DATABASE_URL", "write it as %2F"]),
+        (serve(&[]), &[("DATABASE_URL", "postgres://u:Hid4en@h")], &["DATABASE_URL", "names no database"]),
+        (words(&["migrate", "--database-url", "postgres://h/d", "--service-role", ""]), &[], &["--service-role"]),
         (
             serve(&["--data-dir", "/nonexistent"]),
             &[("DATABASE_URL", "postgres://u:Hid4en@h/d")],

@@ -42,6 +42,7 @@ async fn upgrade(version: &str) {
     let database = dump::load(version).await;
     let pool = database::connect(database.options.clone(), 1).await.unwrap();
     database::migrate(&pool).await.unwrap();
+    database::check_complete(&pool).await.unwrap();
     let service = TestService::over(database.options, Options::default()).await;
     let before = dump::answers(version);
     for (path, before, after) in before.repeat(&service).await {
