@@ -10,6 +10,7 @@ import { columnPicker, recordSplitter } from "../src/console/export.js";
 import { refusal } from "../src/console/session.js";
 import { tagsText } from "../src/console/tags.js";
 import { ago, hasEnded, instant, isOverdue, isTimestamp } from "../src/console/timestamps.js";
+import { isUndone } from "../src/console/undo.js";
 import { shortUrl } from "../src/console/urls.js";
 import { changedFields, merged, sent } from "../src/console/work.js";
 
@@ -147,6 +148,18 @@ test("repeated notes count as restored", () => {
   const change = (position, ...notes) => ({ position, resource: "case", fields: notes.map((after) => ({ field: "note", after })) });
   const changes = [change(4, "one"), change(3, null), change(2, "two"), change(1, "one"), change(0)];
   assert.deepEqual(changes.map((one) => restoresNote(one, changes)), [true, false, false, false, false]);
+});
+
+test("reversed changes count as undone", () => {
+  const names = { parts: () => [], name: (_, id) => `Level ${id}` };
+  const change = (position, ...fields) => ({ resource: "case", operation: "updated", position, fields: fields.map(([field, before, after]) => ({ field, before, after })) });
+  const first = change(1, ["note", "a", "b"], ["etag", "1", "2"]);
+  assert.equal(isUndone(first, [first, change(2, ["note", "b", "a"], ["etag", "2", "3"])], names), true);
+  assert.equal(isUndone(first, [first, change(2, ["note", "b", "c"])], names), false);
+  const both = change(3, ["risk_level_id", null, "2"], ["case_worker", null, "bea"]);
+  assert.equal(isUndone(both, [change(4, ["risk_level_id", "2", null])], names), false);
+  assert.equal(isUndone(both, [change(4, ["risk_level_id", "2", null], ["case_worker", "bea", null])], names), true);
+  assert.equal(isUndone({ ...first, resource: "affiliate" }, [], names), false);
 });
 
 test("only unknown columns can be ignored", () => {

@@ -2,12 +2,12 @@
 
 import { counted, element, put as show, value } from "./elements.js";
 import { partWords } from "./history-parts.js";
-import { author, names as namesOf, operationName, visibleFields } from "./history-words.js";
+import { author, DATES, names as namesOf, operationName, visibleFields } from "./history-words.js";
 import { longText, VERY_LONG } from "./long-text.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { agoNode } from "./timestamps.js";
-import { undoButton } from "./undo.js";
+import { isUndone, undoButton } from "./undo.js";
 
 const MOST = 10;
 
@@ -25,7 +25,9 @@ function describe(change, names, isRestored) {
   const note = noteOf(change);
   const written = isRestored ? "restored an earlier note" : "wrote a note";
   const fields = visibleFields(change).filter(({ field }) => note === null || field !== "note");
-  const phrases = [...fields.map((field) => names.phrase(change, field)), ...names.parts(change).map((part) => partWords(part, names))];
+  const own = fields.filter(({ field }) => !DATES.includes(field));
+  // Show dates only if nothing else has changed with them.
+  const phrases = [...(own.length > 0 || note !== null ? own : fields).map((field) => names.phrase(change, field)), ...names.parts(change).map((part) => partWords(part, names))];
   const list = element("ul", { class: "changes" }, phrases.map((phrase) => element("li", {}, phrase)));
   if (change.operation !== "updated") {
     return [operationName(change), phrases.length > 0 && element("details", {}, element("summary", {}, counted(phrases.length, "field", "fields")), list)];
@@ -66,11 +68,14 @@ export function activity(resource, id, signal, page = null) {
   const put = (message) => show(messages, message);
   const entry = (change) => {
     const note = noteOf(change);
-    const isRestored = restoresNote(change, entries.map((other) => other.change));
+    const changes = entries.map((other) => other.change);
+    const isRestored = restoresNote(change, changes);
+    const isReversed = isUndone(change, changes, names);
     const [sentence, details] = describe(change, names, isRestored);
-    const undo = page && undoButton({ resource, id, change, names, later, put, signal, ...page });
+    const undo = page && !isReversed && undoButton({ resource, id, change, names, later, put, signal, ...page });
     if (note !== null && note === page?.record.note) latest?.remove();
-    return element("li", {}, element("p", {}, element("strong", {}, author(change)), " ", sentence, " · ", agoNode(change.time), undo && [" ", undo]),
+    return element("li", { class: isReversed && "undone" },
+      element("p", {}, element("strong", {}, author(change)), " ", sentence, " · ", agoNode(change.time), isReversed && " · undone", undo && [" ", undo]),
       note !== null && !isRestored && quote(note), details);
   };
 

@@ -11,6 +11,10 @@ import { VOCABULARIES, vocabularies } from "./vocabularies.js";
 
 /** Fields that every change to a record updates. */
 const INTERNAL = new Set(["etag", "last_updated_date"]);
+/** Dates that the service sets together with other fields of a case. */
+export const CASE_DATES = ["first_action_date", "reviewed_date", "flagged_date", "resolved_date", "closed_date"];
+/** All dates that the service sets together with other fields. */
+export const DATES = [...CASE_DATES, "last_review_date"];
 const LABELS = { affiliate_id: "Affiliate", distributor_id: "Affiliate", case_id: "Case" };
 const CREATED = { case: "opened the case", url: "added the URL" };
 // Longer texts are truncated.

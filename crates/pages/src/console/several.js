@@ -6,6 +6,7 @@ import { CHANGED, changeEach } from "./careful.js";
 import { append, counted, element, value } from "./elements.js";
 import { label, words } from "./description.js";
 import { dateViolation, select } from "./fields.js";
+import { CASE_DATES } from "./history-words.js";
 import { attempt, sentence } from "./rejections.js";
 import { readList } from "./requests.js";
 import { resultTable } from "./results.js";
@@ -16,8 +17,6 @@ import { changedFields, choices, inputOf, REQUIRED, SECTIONS, sent } from "./wor
 
 /** Fields that cannot be set for several records, because they describe one record. */
 const ALONE = new Set(["note", "tags", "infractions"]);
-/** Dates that the service sets together with other case fields. Undo also restores them. */
-const DATES = ["first_action_date", "reviewed_date", "flagged_date", "resolved_date", "closed_date"];
 const STATUSES = ["active", "inactive", "probation", "suspended", "terminated", "forgotten"].map((name) => [name, capital(name)]);
 
 /** Returns the selection of a list, with a bar that sets a field. `filters` returns the current filters, and `reload` reloads the list. */
@@ -111,9 +110,9 @@ export function severalBar({ section, key, one, many, signal, filters, reload })
 
   const undoButton = (name, changed) => changed.length > 0 && element("button", { type: "button", on: { click: () => undo(name, changed) } }, "Undo");
 
-  /** Restores the earlier values of a field, and of the dates that the service set with it. */
+  /** Restores the earlier values of a field, and of a case's dates that the service set with it. */
   async function undo(name, changed) {
-    const restored = section === "cases" ? [name, ...DATES] : [name];
+    const restored = section === "cases" ? [name, ...CASE_DATES] : [name];
     const items = changed.map(({ id, before, tag }) => (
       { id, tag, wanted: before, body: bodyOf(id, Object.fromEntries(restored.map((each) => [each, before[storedAs(each)]]))) }));
     await run(items, (done, failed) => {

@@ -25,12 +25,24 @@ function sent(field, before, names) {
 }
 
 /** Returns the request body that undoes a change, and the earlier values by field, or null if it cannot be undone. */
-function undoing(kind, change, names) {
+function undoing(change, names) {
+  const kind = KINDS[change.resource];
+  if (!kind) return null;
   const fields = visibleFields(change).filter(({ field }) => kind.isOwn(field));
   const count = fields.length + (change.resource === "url" ? names.parts(change).length : 0);
   const body = Object.fromEntries(fields.map(({ field, before }) => [field in VOCABULARIES ? field.replace(/_id$/, "") : field, sent(field, before, names)]));
   const isPossible = change.operation === "updated" && count > 0 && !Object.values(body).includes(undefined);
   return isPossible ? { fields: new Map(fields.map(({ field, before }) => [field, before])), body } : null;
+}
+
+/** Returns whether one of the `others` has reversed a change, as undoing does. */
+export function isUndone(change, others, names) {
+  const undo = undoing(change, names);
+  const reverses = (other) => other.position > change.position
+    && change.fields.every(({ field, before, after }) => !undo.fields.has(field) || other.fields.some((back) => back.field === field && back.before === after && back.after === before))
+    && (change.resource !== "url" || names.parts(change).every((part) => names.parts(other).some((back) => (
+      back.operation !== part.operation && entryOf(infractionIn(back, names)) === entryOf(infractionIn(part, names))))));
+  return undo !== null && others.some(reverses);
 }
 
 /** Returns a URL's infractions without the ones a review added and with the ones it removed, or null if they are the same. */
@@ -46,13 +58,13 @@ function formerInfractions(record, change, names) {
 
 /**
  * Returns a button that undoes a change, or null if the change cannot be undone. `later` reads the changes that followed, `put` shows a
- * message, `mayLeave` asks whether to discard unsaved input, and `reload` shows the record again with a message at the history.
+ * message, `record` is the shown record, `mayLeave` asks whether to discard unsaved input, and `reload` shows the record again with a message at the history.
  */
-export function undoButton({ resource, id, change, names, later, put, mayLeave, reload, signal }) {
-  const kind = KINDS[resource];
-  const undo = kind ? undoing(kind, change, names) : null;
-  if (undo === null) return null;
-  const path = `api/${kind.section}/${id}`;
+export function undoButton({ resource, id, change, names, later, put, record, mayLeave, reload, signal }) {
+  const undo = undoing(change, names);
+  // Restoring the text before an earlier note would remove the latest note.
+  if (undo === null || change.fields.some(({ field, after }) => field === "note" && (after ?? "") !== (record.note ?? ""))) return null;
+  const path = `api/${KINDS[resource].section}/${id}`;
   let isRunning = false;
 
   /** Undoes the change, unless the fields have changed since the user last saw their changes. `seen` is the last position that the user saw. */

@@ -30,9 +30,7 @@ async function caseHistory(page) {
   await openHistory(page, `cases/${id}`, `Case ${id}`);
   const [added, closed, moved, changed, first] = await entries(page).allInnerTexts();
   assert.equal(added, "bea added the incident form 14 (Health Claim) · just now");
-  assert.match(closed, /^bea made \d changes · just now Undo\n/);
-  assert.match(closed, /changed Case status from New to Closed/i);
-  assert.match(closed, /set Closed date to \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/i);
+  assert.equal(closed, "bea changed Case status from New to Closed · just now Undo");
   assert.equal(moved, `bea changed Affiliate from ${one.distributor_name} to ${other.distributor_name} · just now Undo`);
   for (const line of ["changed Risk level from High to Low", "set Case country to Switzerland", "set Tags to “a, b”, c", "set Follow-up date to 2027-01-31 08:30:00 UTC"]) {
     assert.ok(changed.toLowerCase().includes(line.toLowerCase()), `${line} in ${changed}`);
