@@ -7,9 +7,9 @@ import { call } from "./requests.js";
 
 /**
  * Returns a button that opens a case with these fields and incidents, and the node for its messages. `hasChanges` returns whether the page has
- * unsaved input, which opening a case would discard. `existing` is the ID of a case about the same URL.
+ * unsaved input, which opening a case would discard. `existing` is the ID of a case about the same URL, and `done` the message for success.
  */
-export function openCase(fields, incidents, signal, hasChanges, existing = null) {
+export function openCase(fields, incidents, signal, hasChanges, { existing = null, done = "The case was opened." } = {}) {
   const messages = element("div", {});
   // The idempotency key makes it safe to press the button again after a broken connection.
   const request = `console-${random()}`;
@@ -17,7 +17,7 @@ export function openCase(fields, incidents, signal, hasChanges, existing = null)
   const send = () => attempt(signal, async () => {
     const { body } = await call("POST", "api/cases", { body: { request_id: request, case: fields, incidents }, signal });
     const address = `#/cases/${body.detail.case_id}`;
-    tell(address, "The case was opened.");
+    tell(address, done);
     location.hash = address;
   }, (rejection) => put(messages, rejectionMessage(rejection, send)));
   const open = async () => {

@@ -6,6 +6,7 @@ import { badge, isBadge } from "./badges.js";
 import { copyButton } from "./copy.js";
 import { label, recordFields } from "./description.js";
 import { element, present, table, value } from "./elements.js";
+import { infractionText } from "./infractions.js";
 import { openCase } from "./open-case.js";
 import { recordGroups } from "./record-groups.js";
 import { call } from "./requests.js";
@@ -55,6 +56,16 @@ function foundCell(item, name) {
   return [element("a", { href: `#/urls/${item.url_id}` }, `URL ${item.url_id}`), " ", value(item.url), " ", copyButton(item.url, `the URL ${item.url_id}`)];
 }
 
+/** Returns the button that opens a case about a URL, and the node for its messages. */
+function openCaseAbout(record, signal, hasChanges) {
+  const { id, affiliate_id: affiliate, case_id: existing, infractions } = record;
+  const [infraction] = infractions;
+  const incident = { incident_type: "url", url_id: id, infraction_type: infraction?.infraction_type, infraction_name: infraction?.infraction_name };
+  // A case has one incident for each URL, with one infraction.
+  const done = infractions.length > 1 ? `The case was opened with the first of ${infractions.length} infractions: ${infractionText(infraction)}.` : undefined;
+  return openCase({ client_affiliate_id: affiliate }, [incident], signal, hasChanges, { existing, done });
+}
+
 /** Returns the view of a record in `urls` or `cases`. */
 export function recordView(section, id) {
   const { schema, resource, kind, key, badges, name, found } = KINDS[section];
@@ -63,46 +74,37 @@ export function recordView(section, id) {
     const mayLeave = () => !form.hasChanges() || confirm("Leave without saving your changes?");
     const render = async (message, isNote = false) => {
       const [fields, { body, tag }] = await Promise.all([recordFields(schema), call("GET", `api/${section}/${id}`, { signal })]);
-      const record = body.data;
-      const [statuses, foundPart] = [element("div", { class: "head" }), element("div", {})];
-      const isHeading = section === "urls" && record.url.length <= LONGEST_URL;
-      const heading = element("h1", { tabindex: "-1", class: section === "urls" && "address" });
-      const title = (current) => `${kind === "URL" ? "" : `${kind} ${id} · `}${name(current)} · ${current[badges[0]]}`;
-      const showCurrent = (current) => {
-        document.title = `${title(current)} – Compliance console`;
-        heading.replaceChildren(value(isHeading ? current.url : name(current)));
-        const rows = current[found.name].map((item) => found.columns.map((field) => foundCell(item, field)));
-        foundPart.replaceChildren(element("h2", {}, found.title), rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none));
-        statuses.replaceChildren(...badges.filter((field) => current[field]).map((field) => badge(current[field])));
-        if (current.affiliate_name) {
-          statuses.append(affiliateLink(current), element("a", { href: affiliateAddress(current, "cases") }, "Cases of this affiliate"),
-            element("a", { href: affiliateAddress(current, "urls") }, "URLs of this affiliate"));
-        }
-        if (section === "urls" && current.case_id !== null) statuses.append(element("a", { href: `#/cases/${current.case_id}` }, `Case ${current.case_id}`));
+      const show = (record, isAgain) => {
+        const isUrl = section === "urls";
+        const isHeading = isUrl && record.url.length <= LONGEST_URL;
+        const heading = element("h1", { tabindex: "-1", class: isUrl && "address" }, value(isHeading ? record.url : name(record)));
+        const rows = record[found.name].map((item) => found.columns.map((field) => foundCell(item, field)));
+        const opening = isUrl && record.affiliate_name ? openCaseAbout(record, signal, () => form.hasChanges()) : null;
+        const left = new Set([found.name, key, "affiliate_name", "case_id", isHeading ? "url" : "", ...SECTIONS[section].fields]);
+        const others = fields.filter((field) => !left.has(field.name)).map((field) => ({ ...field, label: label(field.name) }));
+        const isContent = (field) => CONTENT.includes(field) && Boolean(record[field]);
+        const groups = (chosen, isWanted) => recordGroups(chosen, others.filter((field) => isWanted(field.name)), (field) => record[field], (field) => shown(field, record));
+        const top = window.scrollY;
+        present(`${isUrl ? "" : `${kind} ${id} · `}${name(record)} · ${record[badges[0]]}`, heading,
+          element("p", { class: "crumbs" }, backLink(section), element("span", { class: "kind" }, element("span", {}, `${kind} ${id}`), " ", copyButton(id, "ID")),
+            opening?.button ?? (isUrl && element("span", { class: "hint" }, "You cannot open a case, because the URL has no affiliate."))),
+          element("div", { class: "title" }, heading, isUrl && copyButton(record.url, "URL")),
+          element("div", { class: "head" }, badges.filter((field) => record[field]).map((field) => badge(record[field])),
+            record.affiliate_name && [affiliateLink(record), element("a", { href: affiliateAddress(record, "cases") }, "Cases of this affiliate"),
+              element("a", { href: affiliateAddress(record, "urls") }, "URLs of this affiliate")],
+            isUrl && record.case_id !== null && element("a", { href: `#/cases/${record.case_id}` }, `Case ${record.case_id}`)),
+          opening?.messages,
+          element("div", { class: "desk" },
+            element("div", { class: "found" }, element("h2", {}, found.title),
+              rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none), groups([["Content", isContent]], isContent)),
+            element("aside", { "aria-label": "Properties" }, form.properties, groups(DETAILS, (field) => !isContent(field))),
+            activity(resource, id, signal, { record, mayLeave, reload: render, note: form.note, editNote: form.editNote })));
+        // Keep the scroll position after a save or a conflict.
+        if (isAgain) window.scrollTo(0, top);
       };
-      form = await work(section, id, { record, tag }, signal, { reload: render, changed: showCurrent });
-      const [infraction] = record.infractions ?? [];
-      const opening = section === "urls" && record.affiliate_name ? openCase({ client_affiliate_id: record.affiliate_id },
-        [{ incident_type: "url", url_id: record.id, infraction_type: infraction?.infraction_type, infraction_name: infraction?.infraction_name }], signal,
-        () => form.hasChanges(), record.case_id) : null;
-      const left = new Set([found.name, key, "affiliate_name", "case_id", isHeading ? "url" : "", ...SECTIONS[section].fields]);
-      const others = fields.filter((field) => !left.has(field.name)).map((field) => ({ ...field, label: label(field.name) }));
-      const isContent = (field) => CONTENT.includes(field) && Boolean(record[field]);
-      const groups = (chosen, isWanted) => recordGroups(chosen, others.filter((field) => isWanted(field.name)), (field) => record[field], (field) => shown(field, record));
-      const top = window.scrollY;
-      showCurrent(record);
-      present(title(record), heading,
-        element("p", { class: "crumbs" }, backLink(section), element("span", { class: "kind" }, element("span", {}, `${kind} ${id}`), " ", copyButton(id, "ID")), opening?.button),
-        element("div", { class: "title" }, heading, section === "urls" && copyButton(record.url, "URL")),
-        statuses, opening?.messages,
-        element("div", { class: "desk" },
-          element("div", { class: "found" }, foundPart, groups([["Content", isContent]], isContent)),
-          element("aside", { "aria-label": "Properties" }, form.properties, groups(DETAILS, (field) => !isContent(field))),
-          activity(resource, id, signal, { record, mayLeave, reload: render, note: form.note, editNote: form.editNote })));
-      if (!message) return;
-      // Keep the scroll position after a save.
-      window.scrollTo(0, top);
-      form.say(message, isNote);
+      form = await work(section, id, { record: body.data, tag }, signal, { reload: render, changed: (record) => show(record, true) });
+      show(body.data, Boolean(message));
+      if (message) form.say(message, isNote);
     };
     await render(null);
     return { hasChanges: () => form.hasChanges() };

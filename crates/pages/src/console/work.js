@@ -94,8 +94,8 @@ export function changedFields(section, before, after) {
 
 /**
  * Creates the form for a record of `cases` or `urls`. Its parts are the `properties` and the box for the next `note`, which are saved
- * together. `reload(message, isNote)` shows the record again with a message at the properties or the note. `changed` receives the record
- * after someone else has changed it.
+ * together. `reload(message, isNote)` shows the record again with a message at the properties or the note. `changed` shows the record
+ * around these parts again after someone else has changed it.
  */
 export async function work(section, id, first, signal, { reload, changed }) {
   const { title, what, fields } = SECTIONS[section];
@@ -123,6 +123,8 @@ export async function work(section, id, first, signal, { reload, changed }) {
   const note = controls.get("note");
   const filled = new Map();
   let isEditing = false;
+  /** Whether a request without a response may have saved the note. */
+  let isUnsure = false;
   // Controls can alter text, such as its line endings. Only typed text counts as a change.
   const settle = () => {
     for (const [name, { get }] of controls) filled.set(name, get());
@@ -156,15 +158,18 @@ export async function work(section, id, first, signal, { reload, changed }) {
     const shown = (state, name) => value(texts(state, name).join(", "));
     const list = changedFields(section, before, record).filter((name) => !isSaved(name))
       .map((name) => element("li", {}, `${fieldLabel(name)}: `, shown(before, name), " → ", shown(record, name)));
-    if (list.length === 0) {
+    // A note joins the conversation, whatever someone else has changed. But it may be there already.
+    const isNote = Object.keys(wanted).join() === "note" && !isEditing && !isUnsure;
+    if (list.length === 0 || isNote) {
       await (isDone ? reloadAfter(done) : again());
       return;
     }
+    showActions();
     changed(record);
     put(element("div", { class: "message error", role: "alert" },
       element("p", {}, `${isDone ? "Your change is saved, but" : "Nothing was saved:"} someone else has changed this ${what}.`),
       element("ul", { "aria-label": "Changes by someone else" }, list),
-      !isDone && element("p", {}, "What you typed stays in the form. Save again to apply it.")));
+      !isDone && typed.length > 0 && element("p", {}, "What you typed stays in the form. Save again to apply it.")));
   }
 
   /** Keeps the user from typing while a request runs, because the page then reloads. */
@@ -199,6 +204,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
           await attempt(signal, () => showConflict(wanted, done, afterConflict), (other) => put(rejectionMessage(other, null)));
           return;
         }
+        isUnsure ||= [0, 504].includes(rejection.status);
         const message = rejectionMessage(rejection, [409, 422].includes(rejection.status) ? null : again);
         const links = showViolations(controls, rejection.errors);
         if (links.length > 0) message.append(element("ul", {}, links));
@@ -224,8 +230,9 @@ export async function work(section, id, first, signal, { reload, changed }) {
     if (changes().length > 0) say(`Save your changes first. Then press ${name} again.`);
     else send("POST", `api/cases/${id}/${name.toLowerCase()}`, {}, done, { case_status: status });
   } } }, name);
-  const actions = section === "cases" && (hasEnded(record) ? [action("Reopen", "Open", "The case is open again.")]
-    : [action("Resolve", "Resolved", "The case is resolved."), action("Close", "Closed", "The case is closed.")]);
+  const actions = element("span", { class: "actions" });
+  const showActions = () => section === "cases" && actions.replaceChildren(...(hasEnded(record) ? [action("Reopen", "Open", "The case is open again.")]
+    : [action("Resolve", "Resolved", "The case is resolved."), action("Close", "Closed", "The case is closed.")]));
   const unsaved = element("span", { class: "unsaved", role: "status" });
   const showUnsaved = () => {
     const text = changes().length > 0 ? "Not saved yet" : "";
@@ -249,6 +256,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit(addNote);
   });
   fill();
+  showActions();
   showUnsaved();
   return {
     properties: element("section", { class: "panel properties" }, element("h2", {}, title), messages, form),

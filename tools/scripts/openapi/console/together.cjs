@@ -97,25 +97,34 @@ async function otherConflicts(page) {
   assert.deepEqual(await columnOf(page, "Incidents", 1), ["form 1", "form 2"]);
   await press(page, "Close");
   await message(page, "The case is closed.");
+  // The buttons and the history also show the current state.
+  await api("PATCH", `cases/${mine}`, { case_status: "Blocked" });
+  await press(page, "Reopen");
+  await message(page, "Nothing was saved: someone else has changed this case.");
+  assert.deepEqual(await changes(), ["Case status: Closed → Blocked"]);
+  assert.equal(await page.getByText("What you typed stays in the form.").count(), 0);
+  await page.getByRole("list", { name: "Changes" }).getByText("changed Case status from Closed to Blocked").waitFor();
+  await press(page, "Close");
+  await message(page, "The case is closed.");
   await page.goto(`${base}/console#/cases/${own}`);
   await onRecord(page, `Case ${own}`);
-  await page.getByLabel("Note").fill("Called.");
+  await page.getByLabel("Case worker").fill("zed");
   await api("PATCH", `cases/${own}`, { affiliate_id: second.id, case_country: "US" });
-  await press(page, "Add the note");
+  await press(page, "Save");
   await message(page, "Nothing was saved: someone else has changed this case.");
   assert.deepEqual(await changes(), [`Affiliate: ${first.distributor_name} → ${second.distributor_name}`, "Case country: –no value → United States of America"]);
-  await press(page, "Add the note");
+  await press(page, "Save");
   await message(page, "Saved.");
 
   const [{ detail: { url_id: url } }] = await api("POST", "urls", { urls: [{ url: `https://together.example/${Date.now()}/case` }] });
   await page.goto(`${base}/console#/urls/${url}`);
   await onRecord(page, `URL ${url}`);
-  await page.getByLabel("Note").fill("No case needed.");
+  await page.getByLabel("False positive").selectOption("yes");
   const { detail: { case_id: opened } } = await api("POST", "cases", { request_id: `together-${Date.now()}`, case: { affiliate_id: first.id }, incidents: [{ incident_type: "url", url_id: url }] });
-  await press(page, "Add the note");
+  await press(page, "Save");
   await message(page, "Nothing was saved: someone else has changed this URL.");
   assert.deepEqual(await changes(), [`Case: –no value → ${opened}`]);
-  await press(page, "Add the note");
+  await press(page, "Save");
   await message(page, "Saved.");
   for (const id of [theirs, own, opened]) await api("POST", `cases/${id}/close`, {});
 }

@@ -66,7 +66,7 @@ async function caseWork(page) {
   await message(page, "Nothing has changed.");
 
   // Another officer changes the case at the same time.
-  await page.getByLabel("Note").fill("Called twice.");
+  await page.getByLabel("Sub-status").selectOption({ index: 1 });
   await api("PATCH", `cases/${id}`, { risk_level: "Low" });
   await save(page);
   await message(page, "Nothing was saved: someone else has changed this case.");
@@ -80,18 +80,26 @@ async function caseWork(page) {
   assert.equal(await page.getByRole("list", { name: "Changes by someone else" }).count(), 0);
   await save(page);
   await message(page, "Saved.");
-  await becomes(async () => { const { risk_level: level, note: text } = await read("cases", id); return [level, text]; }, ["Low", "Called twice."]);
+  assert.equal((await read("cases", id)).risk_level, "Low");
+  // The page saves a note whatever someone else has changed.
+  await page.getByLabel("Note").fill("Called twice.");
+  await api("PATCH", `cases/${id}`, { risk_level: "Medium" });
+  await page.getByRole("button", { name: "Add the note" }).click();
+  await message(page, "Saved.");
+  await becomes(async () => { const { risk_level: level, note: text } = await read("cases", id); return [level, text]; }, ["Medium", "Called twice."]);
 
   // The box is empty for the next note. The history shows the earlier notes with their authors.
   await becomes(() => page.getByLabel("Note").inputValue(), "");
-  await becomes(async () => (await page.getByRole("list", { name: "Changes" }).locator("> li", { has: page.locator("blockquote") }).allInnerTexts())
-    .map((text) => /^bea wrote a note · just now Undo\n+(.*)/.exec(text)?.[1]), ["Called twice.", "Called."]);
+  const notes = async () => (await page.getByRole("list", { name: "Changes" }).locator("> li", { has: page.locator("blockquote") }).allInnerTexts())
+    .map((text) => /^bea wrote a note · just now(.*)\n+(.*)/.exec(text)?.slice(1).join(":"));
+  await becomes(notes, [" Undo:Called twice.", ":Called."]);
 
-  // Undoing a note restores the earlier one.
+  // Undoing the latest note restores the earlier one. The page marks what was undone.
   await page.getByRole("list", { name: "Changes" }).locator("> li", { hasText: "Called twice." }).getByRole("button", { name: /^Undo/ }).click();
   await message(page, "The change was undone.");
   const newest = page.getByRole("list", { name: "Changes" }).locator("> li").first();
   await becomes(() => newest.innerText(), "bea restored an earlier note · just now Undo");
+  await becomes(notes, [" · undone:Called twice.", " Undo:Called."]);
 
   // On a phone, the notes stay in view.
   await page.setViewportSize(PHONE);
@@ -150,6 +158,7 @@ async function review(page) {
 
   // Another officer reviews the URL at the same time.
   await page.getByLabel("Note").fill("Claims to heal.");
+  await page.getByLabel("False positive").selectOption("yes");
   await api("PATCH", `urls/${id}`, { incident_status: "Approved", infractions: [{ infraction_type: "Disclosure" }] });
   await save(page);
   await message(page, "Nothing was saved: someone else has changed this URL.");
@@ -164,7 +173,7 @@ async function review(page) {
 
 /** Opens a case from an affiliate, and from a URL with its infraction. */
 async function opening(page) {
-  const open = async (path, title) => {
+  const open = async (path, title, done = "The case was opened.") => {
     await page.goto(`${base}/console#/${path}`);
     await onRecord(page, title);
     // The URL can already have a case. Then the page asks.
@@ -173,14 +182,16 @@ async function opening(page) {
     await page.getByRole("button", { name: "Open a case" }).dblclick();
     await onRecord(page, /^Case \d+$/);
     page.off("dialog", accept);
-    await message(page, "The case was opened.");
+    await message(page, done);
     return read("cases", page.url().match(/cases\/(\d+)$/)[1]);
   };
   const { distributor_id: affiliate, incidents: none } = await open("affiliates/2", "Affiliate 2");
   assert.deepEqual([affiliate, none], [2, []]);
   const url = (await api("GET", "urls?per_page=200")).data.find(({ affiliate_name: name, infractions }) => name !== null && infractions.length > 0);
-  const { affiliate_id: own, incidents: [{ url_id: id, infraction_type: type }] } = await open(`urls/${url.id}`, `URL ${url.id}`);
-  assert.deepEqual([own, id, type], [url.affiliate_id, url.id, url.infractions[0].infraction_type]);
+  await api("PATCH", `urls/${url.id}`, { infractions: [{ infraction_type: "Trademark" }, { infraction_type: "Disclosure" }] });
+  const done = /^×?The case was opened with the first of 2 infractions: (Trademark|Disclosure)\.$/;
+  const { affiliate_id: own, incidents: [{ url_id: id, infraction_type: type }] } = await open(`urls/${url.id}`, `URL ${url.id}`, done);
+  assert.deepEqual([own, id, type], [url.affiliate_id, url.id, (await read("urls", url.id)).infractions[0].infraction_type]);
   await checked(page, "a case of a URL");
 
   // The page asks before it opens a second case about the URL.
