@@ -9,7 +9,7 @@ import { inLabels, label, rowError, words } from "../src/console/description.js"
 import { columnPicker, recordSplitter } from "../src/console/export.js";
 import { refusal } from "../src/console/session.js";
 import { tagsText } from "../src/console/tags.js";
-import { ago, hasEnded, instant, isOverdue, isTimestamp } from "../src/console/timestamps.js";
+import { ago, due, hasEnded, instant, isTimestamp } from "../src/console/timestamps.js";
 import { isUndone } from "../src/console/undo.js";
 import { shortUrl } from "../src/console/urls.js";
 import { changedFields, merged, sent } from "../src/console/work.js";
@@ -19,7 +19,7 @@ const NOW = Date.parse("2026-08-15T12:00:00Z");
 test("labels spell out field names", () => {
   const expected = {
     email_one: "E-mail 1", owner_email: "Owner e-mail", follow_up_date: "Follow-up date", sub_status: "Sub-status", url: "URL",
-    discovery_dt: "Discovery date", pintrest: "Pinterest", client_affiliate_id: "Your affiliate ID", disabled: "Monitoring",
+    discovery_dt: "Discovery date", created_after: "Created from", follow_up_before: "Follow-up until", pintrest: "Pinterest", client_affiliate_id: "Your affiliate ID", disabled: "Monitoring",
   };
   for (const [name, text] of Object.entries(expected)) assert.equal(label(name), text);
   assert.equal(label("constructor"), "Constructor");
@@ -84,14 +84,14 @@ test("relative times end after 30 days", () => {
 });
 
 test("only open cases are overdue", () => {
-  const due = (case_status, follow_up_date) => isOverdue({ case_status, follow_up_date }, NOW);
-  assert.deepEqual([due("Open", "2026-08-15 11:59:59"), due("Open", "2026-08-15 12:00:01"), due("Open", null)], [true, false, false]);
+  const dueOf = (case_status, follow_up_date) => due({ case_status, follow_up_date }, NOW);
+  assert.deepEqual([dueOf("Open", "2026-08-14 23:59:59"), dueOf("Open", "2026-08-15 00:00:00"), dueOf("Open", "2026-08-15 12:00:01"), dueOf("Open", null)], ["overdue", "due today", null, null]);
   for (const status of ["Resolved", "Closed", "Rejected", "Invalid", "Duplicate"]) {
     assert.ok(hasEnded({ case_status: status }));
-    assert.equal(due(status, "2026-01-01 00:00:00"), false);
+    assert.equal(dueOf(status, "2026-01-01 00:00:00"), null);
   }
   // Custom statuses do not end a case.
-  assert.ok(due("On hold", "2026-01-01 00:00:00"));
+  assert.equal(dueOf("On hold", "2026-01-01 00:00:00"), "overdue");
 });
 
 test("start dates are days, not timestamps", () => {

@@ -11,7 +11,7 @@ const WORDS = new Map(Object.entries({
 
 const LABELS = {
   per_page: "Records per page", client_affiliate_id: "Your affiliate ID", affiliate_id: "Your affiliate ID",
-  client_distributor_id: "Your affiliate ID", distributor_id: "Affiliate ID in this service", disabled: "Monitoring", q: "Search",
+  client_distributor_id: "Your affiliate ID", distributor_id: "Affiliate ID in this service", disabled: "Monitoring", q: "Search", open: "Still open",
 };
 /** Values that are displayed differently. */
 const CHOICES = { disabled: { no: "On", yes: "Off" } };
@@ -19,7 +19,8 @@ const CHOICES = { disabled: { no: "On", yes: "Off" } };
 /** Returns a field's label, such as `E-mail 1` for `email_one`. */
 export function label(name) {
   if (Object.hasOwn(LABELS, name)) return LABELS[name];
-  const words = name.split("_").map((word) => WORDS.get(word) ?? word).join(" ").replace("follow up", "follow-up").replace("sub status", "sub-status").replace("sub affiliate", "sub-affiliate");
+  const words = name.split("_").map((word) => WORDS.get(word) ?? word).join(" ").replace("follow up", "follow-up").replace("sub status", "sub-status").replace("sub affiliate", "sub-affiliate")
+    .replace(/ after$/, " from").replace(/ before$/, " until");
   return words[0].toUpperCase() + words.slice(1);
 }
 

@@ -6,7 +6,7 @@ import { countryName } from "./countries.js";
 import { words } from "./description.js";
 import { element, value } from "./elements.js";
 import { tagsText } from "./tags.js";
-import { isOverdue, isTimestamp, timestamp } from "./timestamps.js";
+import { due, isTimestamp, timestamp } from "./timestamps.js";
 
 /** Each list's record schema, ID field (`key`), sortable columns (`sorts`) and default columns (`initial`). */
 export const LISTS = {
@@ -43,11 +43,11 @@ export function cell(section, name, record) {
   if (name === "distributor_name") return element("a", { href: `#/affiliates/${record.id}` }, value(content));
   if (name === "country" && section === "affiliates") return value(content === null ? null : countryName(content));
   if (isBadge(name)) return badge(content);
-  if (name === "follow_up_date" && isOverdue(record)) return element("span", { class: "overdue" }, timestamp(content, { isShort: true }), " overdue");
+  if (name === "follow_up_date" && due(record)) return element("span", { class: "overdue" }, timestamp(content, { isShort: true }), ` ${due(record)}`);
   if (isTimestamp(name)) return timestamp(content, { isShort: true });
   if (name === "tags") return value(tagsText(content));
   if (Array.isArray(content)) return element("span", { class: "number" }, content.length);
   if (typeof content !== "string" || name === "disabled") return value(words(name, content));
   const text = content.length > MOST ? `${content.slice(0, MOST)}…` : content;
-  return element("span", { class: "cut", title: text.length > 30 && text }, value(text.replace(/\s+/g, " ")));
+  return element("span", { class: name === "url" ? "cut url" : "cut", title: text.length > 30 && text }, value(text.replace(/\s+/g, " ")));
 }

@@ -14,6 +14,7 @@ import { selection } from "./selection.js";
 import { claims } from "./session.js";
 import { vocabularies } from "./vocabularies.js";
 import { changedFields, choices, inputOf, REQUIRED, SECTIONS, sent } from "./work.js";
+import { suggestWorkers } from "./workers.js";
 
 /** Fields that cannot be set for several records, because they describe one record. */
 const ALONE = new Set(["note", "tags", "infractions"]);
@@ -35,8 +36,8 @@ export function severalBar({ section, key, one, many, signal, filters, reload })
     one, many, key, name: (record) => record.distributor_name ?? `${one} ${record[key]}`, controls: [field, control, apply, remove],
     matching: isAffiliates ? matching : null,
   });
-  const put = (...content) => chosen.put(element("div", { class: "message", role: "status" }, ...content));
-  const refused = (rejection) => put(element("p", {}, sentence(rejection)));
+  const put = (kind, ...content) => chosen.put(element("div", { class: `message ${kind}`, role: "status" }, ...content));
+  const refused = (rejection) => put("error", element("p", {}, sentence(rejection)));
 
   const showControl = () => attempt(signal, async () => {
     const name = field.value;
@@ -49,7 +50,7 @@ export function severalBar({ section, key, one, many, signal, filters, reload })
     remove.textContent = `Remove ${label(name).toLowerCase()}`;
     input.setAttribute("aria-label", label(name));
     const me = claims().subject;
-    append(control, input, name === "case_worker" && me && element("button", { type: "button", on: { click: () => {
+    append(control, input, name === "case_worker" && suggestWorkers(input, signal), name === "case_worker" && me && element("button", { type: "button", on: { click: () => {
       input.value = me;
     } } }, "Me"), name === "follow_up_date" && element("span", { class: "hint" }, "UTC"));
   }, refused);
@@ -78,7 +79,7 @@ export function severalBar({ section, key, one, many, signal, filters, reload })
       for (const { id, before } of failed) if (before && chosen.chosen.has(id)) chosen.chosen.set(id, before);
       // The reload would ask the user to sign in again.
       if (!isSignedOut) await reload();
-      put(...report(done, failed), failures(failed));
+      put(failed.length === 0 ? "done" : done.length > 0 ? "warning" : "error", ...report(done, failed), failures(failed));
     }, refused);
     isSaving = false;
     apply.textContent = "Set";

@@ -27,7 +27,7 @@ export function timestamp(text, { isShort = false } = {}) {
   const [, day] = /^(\d{4}-\d\d-\d\d)(?: 00:00:00)?$/.exec(text) ?? [];
   if (day) return element("span", { class: "timestamp" }, element("time", { datetime: day }, day));
   const here = local(text, isShort);
-  return element("span", { class: "timestamp" },
+  return element("span", { class: "timestamp", title: isShort && here },
     element("time", { datetime: `${text.replace(" ", "T")}Z` }, isShort ? text.slice(0, 16) : text, " UTC"),
     here && element("span", { class: "local" }, here));
 }
@@ -48,9 +48,14 @@ export function ago(text, now = Date.now()) {
   return unit ? `${Math.floor(passed / unit[1])} ${unit[0]} ago` : text.slice(0, 10);
 }
 
-/** Shows the age of a service timestamp, with the timestamp as a tooltip. */
+/** Shows the current age of a service timestamp, with the timestamp as a tooltip. */
 export function agoNode(text) {
-  return element("time", { datetime: `${text.replace(" ", "T")}Z`, title: `${text} UTC` }, ago(text));
+  const node = element("time", { datetime: `${text.replace(" ", "T")}Z`, title: `${text} UTC` }, ago(text));
+  const timer = setInterval(() => {
+    if (node.isConnected) node.textContent = ago(text);
+    else clearInterval(timer);
+  }, UNITS[0][1]);
+  return node;
 }
 
 /** The statuses of ended cases. */
@@ -61,7 +66,9 @@ export function hasEnded({ case_status: status }) {
   return ENDED.has(status);
 }
 
-/** Returns whether the follow-up date of an open case has passed. */
-export function isOverdue(record, now = Date.now()) {
-  return Boolean(record.follow_up_date) && !hasEnded(record) && instant(record.follow_up_date) < now;
+/** Returns `due today` or `overdue` for an open case whose follow-up date is today or has passed, in UTC. Returns null for other cases. */
+export function due(record, now = Date.now()) {
+  const { follow_up_date: date } = record;
+  if (!date || hasEnded(record) || instant(date) >= now) return null;
+  return date.startsWith(new Date(now).toISOString().slice(0, 10)) ? "due today" : "overdue";
 }

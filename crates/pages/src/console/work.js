@@ -11,6 +11,7 @@ import { claims } from "./session.js";
 import { tagsControl, tagsText } from "./tags.js";
 import { hasEnded } from "./timestamps.js";
 import { vocabularies } from "./vocabularies.js";
+import { suggestWorkers } from "./workers.js";
 
 /**
  * The texts, field vocabularies and editable fields of each list. `others` are the fields that colleagues can change outside the form. It omits
@@ -117,7 +118,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
     const set = (text) => {
       input.value = text;
     };
-    const extra = name === "case_worker" && assign;
+    const extra = name === "case_worker" && [assign, suggestWorkers(input, signal)];
     return [name, { ...field(name, label(name), input, { extra }), get: () => (input.validity.badInput ? "unfinished" : input.value), set }];
   }));
   const note = controls.get("note");
@@ -230,10 +231,12 @@ export async function work(section, id, first, signal, { reload, changed }) {
     if (changes().length > 0) say(`Save your changes first. Then press ${name} again.`);
     else send("POST", `api/cases/${id}/${name.toLowerCase()}`, {}, done, { case_status: status });
   } } }, name);
-  const actions = element("span", { class: "actions" });
-  const showActions = () => section === "cases" && actions.replaceChildren(...(hasEnded(record) ? [action("Reopen", "Open", "The case is open again.")]
-    : [action("Resolve", "Resolved", "The case is resolved."), action("Close", "Closed", "The case is closed.")]));
-  const unsaved = element("span", { class: "unsaved", role: "status" });
+  const [unsaved, actions] = [element("span", { class: "unsaved", role: "status" }), element("p", { class: "actions" })];
+  const showActions = () => {
+    const others = hasEnded(record) ? [action("Reopen", "Open", "The case is open again.")]
+      : [action("Resolve", "Resolved", "The case is resolved."), action("Close", "Closed", "The case is closed.")];
+    actions.replaceChildren(element("button", { type: "submit", class: "primary" }, "Save"), ...(section === "cases" ? others : []), unsaved);
+  };
   const showUnsaved = () => {
     const text = changes().length > 0 ? "Not saved yet" : "";
     // Screen readers announce each new text.
@@ -247,8 +250,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
     save();
   };
   const form = element("form", { id: "work", novalidate: true, "aria-label": title, on: { submit, input: showUnsaved, click: showUnsaved, keyup: showUnsaved } },
-  [...controls].map(([name, { node }]) => name !== "note" && node),
-  element("p", { class: "actions" }, element("button", { type: "submit", class: "primary" }, "Save"), actions, unsaved));
+  [...controls].map(([name, { node }]) => name !== "note" && node), actions);
   const addNote = element("button", { type: "submit", form: form.id }, "Add the note");
   note.input.setAttribute("form", form.id);
   note.input.addEventListener("input", showUnsaved);

@@ -19,7 +19,7 @@ async function openHistory(page, path, title) {
 const undoOf = (page, line) => entries(page).filter({ hasText: line }).getByRole("button", { name: /^Undo/ });
 
 /** Reads a case's changes in words, and undoes some. */
-async function caseHistory(page) {
+async function caseHistory(page, context) {
   const [one, other] = (await api("GET", "affiliates")).data;
   const opened = await api("POST", "cases", { request_id: `desk-${Date.now()}`, case: { client_affiliate_id: one.client_distributor_id, risk_level: "High" }, incidents: [{ incident_type: "form", reference: "form 13" }] });
   const id = opened.detail.case_id;
@@ -38,6 +38,18 @@ async function caseHistory(page) {
   assert.match(first, /^bea opened the case · just now\n+\d+ fields$/);
   assert.ok(!/etag|_id|Last updated/i.test([closed, moved, changed].join()), changed);
   await checked(page, "the history of a case");
+  // The ages follow the clock.
+  const tab = await context.newPage();
+  await tab.addInitScript((text) => {
+    sessionStorage.setItem("compliance-token", text);
+    window.ticks = [];
+    window.setInterval = (tick) => window.ticks.push(tick);
+  }, token);
+  await tab.goto(`${base}/console#/cases/${id}`);
+  await becomes(() => entries(tab).filter({ hasText: "just now" }).count(), 5);
+  await tab.evaluate("Date.now = ((now) => () => now() + 61_000)(Date.now); ticks.forEach((tick) => tick());");
+  await becomes(() => entries(tab).filter({ hasText: "1 min ago" }).count(), 5);
+  await tab.close();
 
   await undoOf(page, "Case status from New to Closed").click();
   await message(page, "The change was undone.");
@@ -100,6 +112,11 @@ async function otherHistories(page) {
   await page.reload();
   await onRecord(page, `Case ${foreign}`);
   await page.getByText("You don't have permission to see the history.").waitFor();
+  const { risk_level: risk } = (await api("GET", `cases/${foreign}`, undefined, large)).data;
+  await page.getByLabel("Risk level").selectOption(risk === "High" ? "Low" : "High");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await message(page, "Nothing was saved: you don't have permission to do this. Ask your operator for the scope cases.");
+  await page.getByLabel("Risk level").selectOption(risk ?? "");
   // Without a subject in the token, the console does not show "My cases".
   assert.equal(await page.getByRole("link", { name: "My cases" }).count(), 0);
   await page.evaluate((text) => sessionStorage.setItem("compliance-token", text), token);
@@ -114,7 +131,7 @@ async function ownCases(page) {
   await page.waitForURL(/#\/cases\?case_worker=bea&open=yes$/);
   await heading(page, "My cases");
   const mine = (await api("GET", "cases?case_worker=bea&open=yes&per_page=200")).data.map((record) => String(record.case_id));
-  if (mine.length === 0) await heading(page, "No cases match these filters", 2);
+  if (mine.length === 0) await heading(page, "No open cases are assigned to you", 2);
   else await becomes(() => column(page, 1), mine.slice(0, 20));
   assert.equal(await page.locator("#navigation [aria-current]").innerText(), "My cases");
 
@@ -194,6 +211,14 @@ async function commands(page) {
   await becomes(options, ["Search for “example.org 1”"]);
   await page.keyboard.press("Enter");
   await heading(page, "Results for “example.org 1”");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("2");
+  await becomes(options, ["Case 2", "URL 2", "Affiliate 2", "Search for “2”"]);
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("url 2");
+  await becomes(options, ["URL 2", "Search for “url 2”"]);
+  await page.keyboard.press("Enter");
+  await onRecord(page, "URL 2");
   for (const [name, address] of [["My cases", /case_worker=bea/], ["Open cases", /open=yes$/], ["Add URLs", /urls\/new$/], ["New affiliate", /affiliates\/new$/]]) {
     await page.keyboard.press("Control+k");
     await dialog.getByRole("option", { name, exact: true }).click();
