@@ -61,13 +61,14 @@ export function svg(name, properties = {}, ...children) {
   return fill(document.createElementNS(SVG, name), properties, children);
 }
 
-/** Returns a record's text with its own text direction, or a dash for an empty value. */
+/** Returns a record's text with its own text direction, or a dash for an empty value. E-mail addresses break only between their parts. */
 export function value(text) {
   if (text === null || text === undefined || text === "") {
     return element("span", { class: "none" }, element("span", { "aria-hidden": "true" }, "–"),
       element("span", { class: "hidden-text" }, "no value"));
   }
-  return element("bdi", { class: "value" }, text);
+  const parts = /^[^\s/@]+@[^\s/@]+$/.test(text) ? text.split(/(?<=[@.])/).flatMap((part) => [part, element("wbr")]) : text;
+  return element("bdi", { class: "value" }, parts);
 }
 
 /** Makes a table scroll sideways while its columns do not fit. A script moves the header, because sticky headers fail in a scrolling box. */
@@ -76,12 +77,14 @@ function fitSideways(box) {
     if (!box.isConnected) document.removeEventListener("scroll", follow);
     const [top, most] = [-box.getBoundingClientRect().top, box.offsetHeight - 80];
     const isFixed = box.classList.contains("wide") && top > 0 && most > 0;
+    box.classList.toggle("more", box.classList.contains("wide") && box.scrollWidth - box.clientWidth - box.scrollLeft > 1);
     box.querySelector("thead").style.transform = isFixed ? `translateY(${Math.min(top, most)}px)` : "";
   };
   new ResizeObserver(() => {
     box.classList.toggle("wide", box.scrollWidth > box.clientWidth);
     follow();
   }).observe(box);
+  box.addEventListener("scroll", follow, { passive: true });
   document.addEventListener("scroll", follow, { passive: true });
 }
 

@@ -44,7 +44,7 @@ export function showAccount() {
   const { company, expiry, person } = session.claims();
   const until = expiry?.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   account.replaceChildren(
-    element("span", { title: until && `Signed in until ${until}` }, person && element("bdi", { class: "person" }, person), person && " · ",
+    element("span", { title: [person, until && `Signed in until ${until}`].filter(Boolean).join(" · ") }, person && element("bdi", { class: "person" }, person), person && " · ",
       company === null ? "Signed in" : `Company ${company}`, until && element("span", { class: "until" }, ` until ${until}`)),
     element("button", { type: "button", "aria-keyshortcuts": "Control+K Meta+K", title: "Commands (Ctrl+K)", on: { click: openPalette } }, "Commands"),
     element("button", { type: "button", on: { click: () => session.signOut() } }, "Sign out"));

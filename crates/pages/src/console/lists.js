@@ -67,9 +67,9 @@ export function listView(section) {
     let asked = 0;
     let wanted = first;
 
-    const without = (query, ...names) => {
+    const without = (query, name) => {
       const next = new URLSearchParams(query);
-      for (const name of [...names, "page"]) next.delete(name);
+      for (const left of [name, "page"]) next.delete(left);
       return next;
     };
     const headings = (query) => columns.map((name) => {
@@ -92,7 +92,7 @@ export function listView(section) {
         const all = chips(filters.map((parameter) => ({
           text: parameter.name === "distributor_id" ? `Affiliate: ${name ?? query.get("distributor_id")}` : `${parameter.label}: ${choiceLabel(parameter, query.get(parameter.name))}`,
           href: address(without(query, parameter.name)),
-        })), address(without(query, ...filters.map((parameter) => parameter.name))));
+        })));
         applied.replaceChildren(...(all ? [all] : []));
       };
       render(null);
@@ -109,14 +109,14 @@ export function listView(section) {
       const start = (page - 1) * size;
       const range = body.data.length > 0 ? `${title} ${count(start + 1)}–${count(start + body.data.length)} of ${count(total)}`
         : `No ${many} on this page (${count(total)} in total)`;
-      const none = filtersOf(query).length > 0 ? `No ${many} match these filters` : `No ${many} yet`;
+      const none = location.hash === myCases() ? "No open cases are assigned to you" : filtersOf(query).length > 0 ? `No ${many} match these filters` : `No ${many} yet`;
       const summary = element("h2", { tabindex: "-1" }, total === 0 ? none : range);
       const rows = body.data.map((record) => columns.map((name) => [name === key && several.box(record), cell(section, name, record)]));
       several.shown(body.data, total);
       results.replaceChildren(summary);
       append(results, rows.length > 0 && table(title, headings(query), rows, {
         className: "list", href: (index) => `#/${section}/${body.data[index][key]}`,
-      }), total > 0 && pager(page, last, (number) => {
+      }), (last > 1 || page > 1) && pager(page, last, (number) => {
         const next = new URLSearchParams(query);
         next.set("page", number);
         return address(next);
@@ -218,7 +218,7 @@ export function listView(section) {
           element("a", { href: "#/affiliates/batch", class: "button" }, "Add several")],
         element("button", { type: "submit", form: form.id }, "Apply"), opener, element("a", { href: `#/${section}` }, "Clear all"),
         chooser, savedFilters(section), button),
-      report, applied, messages, several.node, results);
+      report, applied, messages, several.messages, results, several.bar);
     await update(first, true);
     return { update, hasChanges: several.hasChanges };
   };

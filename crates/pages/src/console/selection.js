@@ -52,7 +52,8 @@ export function selection({ one, many, key, name, controls, matching = null }) {
   }
 
   return {
-    node: element("div", {}, messages, bar),
+    bar,
+    messages,
     chosen,
     pageBox: element("label", { class: "check" }, pageBox),
     /** Clears the selection and its messages. */

@@ -64,8 +64,8 @@ async function lists(page) {
     await page.locator(`th[aria-sort=${direction}]`).filter({ hasText: "Last seen" }).waitFor();
   }
   await form.getByLabel("Records per page").selectOption("10");
-  await form.getByLabel("Discovery after").fill("2020-01-01");
-  await form.getByLabel("Discovery before").fill("2030-01-01");
+  await form.getByLabel("Discovery from").fill("2020-01-01");
+  await form.getByLabel("Discovery until").fill("2030-01-01");
   await page.getByRole("button", { name: "Apply" }).click();
   await page.waitForURL(/per_page=10/);
   await heading(page, /^URLs 1–/, 2);
@@ -106,10 +106,10 @@ async function lists(page) {
   await filters(page);
   await form.getByLabel("Case status", { exact: true }).selectOption({ label: "Open" });
   await page.waitForURL(/case_status_id=2/);
-  await form.getByLabel("Created after").pressSequentially("1218");
+  await form.getByLabel("Created from").pressSequentially("1218");
   await page.getByRole("button", { name: "Apply" }).click();
   await message(page, "This date is incomplete or does not exist.");
-  await form.getByLabel("Created after").fill("2020-01-01");
+  await form.getByLabel("Created from").fill("2020-01-01");
   await page.getByRole("button", { name: "Apply" }).click();
   await page.waitForURL(/created_after=2020-01-01/);
   await heading(page, /^Cases 1/, 2);
@@ -152,6 +152,14 @@ async function several(page) {
   const before = await workers();
   for (const id of ids) await page.getByLabel(`Select case ${id}`).check();
   await page.getByText("2 cases selected").waitFor();
+  // The bar stays in view.
+  await page.setViewportSize({ ...WIDE, height: 400 });
+  for (const place of [0, 1e6]) {
+    await page.evaluate((top) => window.scrollTo(0, top), place);
+    const { y, height } = await page.locator(".selection").boundingBox();
+    assert.ok(y > 0 && y + height <= 400, `the bar is at ${y} px`);
+  }
+  await page.setViewportSize(WIDE);
   // Without a field, or a complete value, the page says what is missing.
   const set = (text) => page.getByRole("button", { name: text, exact: true }).click();
   const value = (name) => page.locator(".selection").getByLabel(name, { exact: true });
@@ -240,7 +248,10 @@ async function layout(page) {
   await page.reload();
   await heading(page, /^URLs 1–/, 2);
   const hasOneRow = async () => await page.locator("header").evaluate((node) => node.offsetHeight) < 60;
-  assert.ok(await hasOneRow(), "the header has more than one row");
+  for (const width of [1024, WIDE.width]) {
+    await page.setViewportSize({ ...WIDE, width });
+    assert.ok(await hasOneRow(), `the header has more than one row at ${width} px`);
+  }
   // In the narrower window, the list scrolls sideways.
   for (const size of [WIDE, { ...WIDE, width: 800 }]) {
     await page.setViewportSize(size);
