@@ -114,7 +114,7 @@ export function addingView(section) {
           : isCheck && result.status === "ok" ? "can be added" : result.detail.msg,
       ] }));
       const others = results.length - done;
-      put(messages, element("div", { class: `message ${others === 0 ? "done" : "error"}`, role: "status" },
+      put(messages, element("div", { class: `message ${others === 0 ? "done" : done > 0 ? "warning" : "error"}`, role: "status" },
         element("p", {}, isCheck ? `${counted(done, `${one} can`, `${many} can`)} be added` : `${counted(done, `${one} was`, `${many} were`)} added`,
           others > 0 && `, ${count(others)} ${isCheck ? "cannot" : others === 1 ? "was not" : "were not"}`, "."),
         (results[0]?.notes ?? []).map((note) => element("p", {}, `Note: ${note}.`)),

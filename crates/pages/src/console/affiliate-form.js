@@ -11,6 +11,13 @@ import { backLink } from "./visited.js";
 
 /** Fields whose names differ between responses and requests. */
 export const READ_AS = { client_affiliate_id: "client_distributor_id", affiliate_name: "distributor_name", status: "distributor_status" };
+/** Hints for officers. The descriptions in the OpenAPI document are for developers. */
+const HINTS = {
+  affiliate_name: "Each affiliate has a different name.",
+  client_affiliate_id: "Several affiliates can have the same ID.",
+  replicated_website: "The affiliate's own copy of your website",
+  upline: "Your affiliate ID of the affiliate above this one",
+};
 /** Groups of fields. The last group contains all remaining fields. */
 /** @type {[string, string[] | null][]} */
 export const GROUPS = [
@@ -21,19 +28,16 @@ export const GROUPS = [
 ];
 
 function inputOf({ name, choices, pattern, maxLength }) {
-  if (choices) return { input: select([["", "none"], ...choices.map((choice) => [choice, capital(choice)])]) };
-  if (name === "start_date") return { input: element("input", { type: "date" }) };
-  if (name === "country") return { input: select([["", "none"], ...countries(pattern).map(([code, text]) => [code, `${text} (${code})`])]) };
-  return { input: maxLength > 500 ? element("textarea", { rows: 3 }) : element("input", { type: "text", autocomplete: "off" }) };
+  if (choices) return select([["", "none"], ...choices.map((choice) => [choice, capital(choice)])]);
+  if (name === "start_date") return element("input", { type: "date" });
+  if (name === "country") return select([["", "none"], ...countries(pattern).map(([code, text]) => [code, `${text} (${code})`])]);
+  return maxLength > 500 ? element("textarea", { rows: 3 }) : element("input", { type: "text", autocomplete: "off" });
 }
 
 function controlsOf(fields) {
   return new Map(fields.map((description) => {
-    const { name, label, hint, isRequired } = description;
-    const { input, extra } = inputOf(description);
-    // Omit descriptions that only repeat the label. The service reports text that is too long.
-    const isUseful = !(input instanceof HTMLSelectElement) && input.type !== "date" && hint.split(" ").length > 4;
-    return [name, { ...field(name, label, input, { hint: isUseful ? hint : null, isRequired, extra }), isRequired }];
+    const { name, label, isRequired } = description;
+    return [name, { ...field(name, label, inputOf(description), { hint: HINTS[name], isRequired }), isRequired }];
   }));
 }
 
@@ -43,6 +47,11 @@ function fieldsets(controls) {
     const chosen = (names ?? [...left]).filter((name) => left.delete(name));
     return element("fieldset", {}, element("legend", {}, title), element("div", { class: "grid" }, chosen.map((name) => controls.get(name).node)));
   });
+}
+
+/** Returns the ID of the affiliate that already has the name, or null. */
+function ownerOf({ status, message }) {
+  return status === 409 ? /Its ID is (\d+)\./.exec(message)?.[1] ?? null : null;
 }
 
 /** Returns a record's value as the form shows it. */
@@ -116,8 +125,10 @@ export function affiliateForm({ fields, title, record, signal, save, reload = ()
         return;
       }
       const message = rejectionMessage(rejection, [409, 422].includes(rejection.status) ? null : submit);
-      const links = showViolations(controls, rejection.status === 409 ? { affiliate_name: [rejection.message] } : rejection.errors);
-      if (links.length > 0) message.append(element("ul", {}, links));
+      const owner = ownerOf(rejection);
+      const links = showViolations(controls, rejection.status === 409 ? { affiliate_name: ["This name is taken."] } : rejection.errors);
+      if (owner) message.append(element("p", {}, element("a", { href: `#/affiliates/${owner}` }, `Open affiliate ${owner}`)));
+      else if (links.length > 0) message.append(element("ul", {}, links));
       put(messages, message);
     });
     isSaving = false;
@@ -142,7 +153,7 @@ async function create(body, signal) {
     const { body: created } = await call("POST", "api/affiliates", { body, signal });
     return [created.detail.affiliate_id, "The affiliate was created."];
   } catch (rejection) {
-    const id = rejection.status === 409 && /Its ID is (\d+)\./.exec(rejection.message)?.[1];
+    const id = ownerOf(rejection);
     if (!id) throw rejection;
     const { body: { data: existing } } = await call("GET", `api/affiliates/${id}`, { signal });
     if (!Object.entries(body).every(([name, typed]) => valueOf(existing, name).trim() === typed.trim())) throw rejection;

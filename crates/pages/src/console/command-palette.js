@@ -1,6 +1,7 @@
 // Implements the command palette, which opens every console view by name. Ctrl+K, Cmd+K or its button opens the palette.
 
 import { element } from "./elements.js";
+import { NUMBER } from "./search.js";
 import { claims, signOut } from "./session.js";
 
 /** Returns the address of a person's open cases, or null if the person is unknown. The default is the signed-in user. */
@@ -35,10 +36,17 @@ function commands() {
   ];
 }
 
-/** Returns the commands whose names contain all words in the text, and a command that searches for the text. */
+/** The kinds of records with numbers, and their lists. */
+const NUMBERED = [["Case", "cases"], ["URL", "urls"], ["Affiliate", "affiliates"]];
+
+/** Returns the commands whose names contain all words in the text, and commands that open records with this number or search for the text. */
 function matching(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = commands().filter(([name]) => words.every((word) => name.toLowerCase().includes(word)));
+  const [, kind, id] = NUMBER.exec(text) ?? [];
+  for (const [one, section] of id ? NUMBERED : []) {
+    if (!kind || kind.toLowerCase() === one.toLowerCase()) found.push([`${one} ${id}`, () => go(`#/${section}/${id}`)]);
+  }
   if (words.length > 0) found.push([`Search for “${text}”`, () => go(`#/search?${new URLSearchParams({ q: text })}`)]);
   return found;
 }

@@ -108,7 +108,7 @@ async function route() {
     show(rejection.status === 404 ? "Not found" : "Not available", rejectionMessage(rejection, () => {
       current.path = null;
       route();
-    }));
+    }), element("p", {}, element("a", { href: "#/overview" }, "Go to the overview")));
   });
   if (!signal.aborted) main.removeAttribute("aria-busy");
 }

@@ -11,6 +11,7 @@ function wait(rejection) {
 /** Describes a rejection in sentences. */
 export function sentence(rejection) {
   const unsure = rejection.isWrite ? " The change may have been saved: check the record before you try again." : "";
+  const [, scope] = /the scope (\w+)/.exec(rejection.message) ?? [];
   switch (rejection.status) {
     case 0:
       if (rejection.cause === "timeout") return `The service did not respond in time.${unsure}`;
@@ -19,7 +20,7 @@ export function sentence(rejection) {
     case 401:
       return refusal(rejection);
     case 403:
-      return rejection.isWrite ? "Nothing was saved: you don't have permission to do this. Ask your operator." : "You don't have permission to see this. Ask your operator.";
+      return `${rejection.isWrite ? "Nothing was saved: you don't have permission to do this" : "You don't have permission to see this"}. Ask your operator${scope ? ` for the scope ${scope}` : ""}.`;
     case 404:
       return rejection.message ?? "This record does not exist.";
     case 409:

@@ -12,7 +12,7 @@ const LIMIT = 50;
 const LONGEST = 200;
 const SHORTEST_URL = 3;
 /** Matches a record number, such as `494`, `#494` or `case 494`. */
-const NUMBER = /^(?:(case|url|affiliate)\s*)?#?([1-9][0-9]{0,15})$/i;
+export const NUMBER = /^(?:(case|url|affiliate)\s*)?#?([1-9][0-9]{0,15})$/i;
 const COLUMNS = ["id", "url", "incident_status", "affiliate_name", "case_id", "discovery_date"];
 
 /** Returns the header's search form. */

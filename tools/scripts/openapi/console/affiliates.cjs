@@ -163,6 +163,8 @@ async function creating(page) {
   await page.getByLabel("Your affiliate ID").fill("NEW-1");
   await page.getByRole("button", { name: "Save" }).click();
   await message(page, "Nothing was saved. An affiliate with this name already exists.");
+  await page.getByRole("link", { name: /^Open affiliate \d+$/ }).waitFor();
+  assert.equal((await page.locator("main form").innerText()).includes("`"), false, "the form shows texts for developers");
   await page.getByLabel("Affiliate name").fill("Console One");
   await page.getByRole("button", { name: "Save" }).click();
   await message(page, "The affiliate was created.");
