@@ -100,9 +100,9 @@ pub enum StartError {
 
 /// Returns advice on a failed restore check. Without a response from the database, a jump of the positions would be useless.
 fn advice(error: &sqlx::Error) -> &'static str {
-    match error.as_database_error().map(|error| error.code()) {
+    match error.as_database_error() {
         // object_not_in_prerequisite_state: the database lacks its identity.
-        Some(Some(code)) if code == "55000" => "; restore the backup again completely",
+        Some(error) if error.code().is_some_and(|code| code == "55000") => "; restore the backup again completely",
         Some(_) => "; run `compliance restored` as the owner of the tables",
         None => "",
     }

@@ -23,7 +23,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 use tonic::{
-    Request, Status,
+    Code, Request, Status,
     body::Body,
     transport::{self, Channel},
 };
@@ -187,13 +187,14 @@ impl RemoteCore {
             let is_of_connection = |error: &&(dyn Error + 'static)| {
                 successors(Some(*error), |error| (*error).source()).any(<dyn Error>::is::<tonic::ConnectError>)
             };
-            match status.source().filter(is_of_connection) {
-                Some(error) => report_failure(&self.name, failure_reason(error), error),
-                None => tracing::warn!(
+            if let Some(error) = status.source().filter(is_of_connection) {
+                report_failure(&self.name, failure_reason(error), error);
+            } else if matches!(status.code(), Code::Internal | Code::Unknown | Code::Unimplemented) {
+                tracing::warn!(
                     core = self.name,
                     error = status.message(),
                     "no valid health response: check that this is the address of a core's gRPC port"
-                ),
+                );
             }
         }
         let serves = is_serving(&health);
