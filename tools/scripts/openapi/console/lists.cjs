@@ -270,6 +270,9 @@ async function layout(page) {
   // On a phone, each row is a card with labels. Sorting and selecting stay possible.
   await page.setViewportSize(PHONE);
   assert.ok(await hasOneRow(), "the header has more than one row on a phone");
+  // The list begins in the upper half of the window.
+  const { y: top } = await page.locator("tbody tr").first().boundingBox();
+  assert.ok(top + await page.evaluate("window.scrollY") < PHONE.height / 2, `the first card is at ${top} px`);
   const box = page.getByRole("region", { name: "URLs", exact: true });
   await becomes(() => box.evaluate((node) => node.scrollWidth > node.clientWidth), false);
   const cells = rows(page).first().locator("> *");
