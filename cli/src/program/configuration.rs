@@ -13,8 +13,6 @@ use clap::{
 };
 use strsim::normalized_damerau_levenshtein;
 
-use super::failure::variable;
-
 /// Exit status for invalid settings.
 pub(crate) const WRONG_SETTING: u8 = 2;
 /// Prefix of variable names.
@@ -23,6 +21,15 @@ const PREFIX: &str = "COMPLIANCE_";
 const SIMILAR: f64 = 0.7;
 /// Variable without a flag.
 const POSTGRES_BIN: &str = "COMPLIANCE_POSTGRES_BIN";
+
+/// Returns the environment variable of a flag.
+pub(super) fn variable(setting: &str) -> String {
+    match setting {
+        // Other tools use this name.
+        "database-url" => "DATABASE_URL".to_owned(),
+        _ => format!("{PREFIX}{}", setting.replace('-', "_").to_uppercase()),
+    }
+}
 
 /// Parses the arguments and the environment. The first argument is the program name. Prints a message and exits with status 2 if a setting is
 /// invalid, and with status 0 after help.

@@ -9,19 +9,10 @@ use std::{
 
 use core_server::database::{DatabaseError, error_text};
 
-use crate::program::configuration::WRONG_SETTING;
+use crate::program::configuration::{WRONG_SETTING, variable};
 
 /// Exit status after a closed pipe, as shells report it: 128 plus the number of SIGPIPE.
 const CLOSED_PIPE: u8 = 141;
-
-/// Returns the environment variable of a flag.
-pub(super) fn variable(setting: &str) -> String {
-    match setting {
-        // Other tools use this name.
-        "database-url" => "DATABASE_URL".to_owned(),
-        _ => format!("COMPLIANCE_{}", setting.replace('-', "_").to_uppercase()),
-    }
-}
 
 /// Returns a flag and its variable for messages: `--rest-addr (COMPLIANCE_REST_ADDR)`.
 pub(crate) fn named(setting: &str) -> String {

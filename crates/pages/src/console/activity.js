@@ -25,8 +25,8 @@ function describe(change, names, isRestored) {
   const note = noteOf(change);
   const written = isRestored ? "restored an earlier note" : "wrote a note";
   const fields = visibleFields(change).filter(({ field }) => note === null || field !== "note");
-  const own = fields.filter(({ field }) => !DATES.includes(field));
-  // Show dates only if nothing else has changed with them.
+  const own = change.operation === "updated" ? fields.filter(({ field }) => !DATES.includes(field)) : fields;
+  // Show changed dates only if nothing else has changed with them.
   const phrases = [...(own.length > 0 || note !== null ? own : fields).map((field) => names.phrase(change, field)), ...names.parts(change).map((part) => partWords(part, names))];
   const list = element("ul", { class: "changes" }, phrases.map((phrase) => element("li", {}, phrase)));
   if (change.operation !== "updated") {
