@@ -5,7 +5,10 @@ use std::{net::SocketAddr, os::fd::AsFd as _};
 use anyhow::Context as _;
 use tokio::net::{TcpListener, TcpSocket};
 
-use super::failure::{InvalidSetting, named, variable};
+use super::{
+    configuration::variable,
+    failure::{InvalidSetting, named},
+};
 
 /// Maximum connections waiting to be accepted. The system's own limit is often lower.
 const BACKLOG: u32 = 4096;
