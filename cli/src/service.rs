@@ -236,7 +236,8 @@ pub(crate) fn refused(error: &Error) -> anyhow::Error {
             "the service rejected the token ({message}): set the service's secret with --jwt-secret, or specify a different --token"
         ),
         Reason::CoreUnavailable => anyhow!(
-            "the service returned an error: {message}; `compliance health grpc://HOST:PORT` shows why a core cannot be used"
+            "the service returned an error: {}; `compliance health grpc://HOST:PORT` shows why a core cannot be used",
+            message.trim_end_matches('.')
         ),
         _ => anyhow!("the service returned an error: {message}"),
     }

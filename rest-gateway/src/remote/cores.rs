@@ -189,7 +189,7 @@ impl RemoteCore {
             };
             if let Some(error) = status.source().filter(is_of_connection) {
                 report_failure(&self.name, failure_reason(error), error);
-            } else if matches!(status.code(), Code::Internal | Code::Unknown | Code::Unimplemented) {
+            } else if status.code() != Code::DeadlineExceeded {
                 tracing::warn!(
                     core = self.name,
                     error = status.message(),
