@@ -48,10 +48,12 @@ class ClientTest(unittest.TestCase):
     def test_errors_include_code_or_violations(self) -> None:
         self.client.create_affiliate(self.affiliate())
         taken = self.refusal(self.client.create_affiliate, self.affiliate())
-        self.assertEqual((taken.status, taken.code), (409, "1023"))
+        self.assertEqual((taken.status, taken.code, taken.detail["client_affiliate_id"]), (409, "1023", "A-1"))
         invalid = self.refusal(self.client.create_affiliate, self.affiliate(affiliate_name=" ", zip="8" * 17))
         self.assertIsInstance(invalid, Invalid)
-        self.assertEqual(set(invalid.violations), {"affiliate_name", "zip"})
+        self.assertEqual((set(invalid.violations), invalid.detail), ({"affiliate_name", "zip"}, {}))
+        self.assertEqual(set(self.refusal(self.client.update_affiliate, {"city": "Bern"}).violations), {"id"})
+        self.assertEqual(set(self.refusal(self.client.update_affiliates, [{"city": "Bern"}]).violations), {"affiliates.0.id"})
         unknown = self.refusal(self.client.case, 2**53 - 1)
         self.assertEqual((unknown.status, unknown.code), (404, "1025"))
         with Client(BASE, "nonsense") as client:
@@ -143,6 +145,12 @@ class ClientTest(unittest.TestCase):
                 client.overview()
             self.assertNotIn("secr", f"{refused.exception} {also_refused.exception}")
 
+    def test_missing_tokens_are_rejected(self) -> None:
+        nothing: Any = None
+        for call in (lambda: Client(BASE, nothing), lambda: Client(BASE, lambda: nothing).overview()):
+            with self.assertRaisesRegex(ValueError, "^the token is a NoneType, not a string"):
+                call()
+
     def test_base_and_paths_accept_api_prefix(self) -> None:
         for base in (f"{BASE}/", f"{BASE}/api", f"{BASE}/api/", f" {BASE}\n"):
             with Client(base, TOKEN) as client:
@@ -152,7 +160,8 @@ class ClientTest(unittest.TestCase):
 
     def test_invalid_addresses_are_rejected(self) -> None:
         secrets = ("secret", "http://secret@host", "http://user:secret@host", "http://user:secret", "http://a\nsecret", "http://[secret")
-        for base in ("localhost:8080", "/api", "", "ftp://localhost", "http://", f"{BASE}/api?x=1", f"{BASE}/#a", *secrets):
+        nothing: Any = None
+        for base in (nothing, "localhost:8080", "/api", "", "ftp://localhost", "http://", f"{BASE}/api?x=1", f"{BASE}/#a", *secrets):
             with self.assertRaisesRegex(ValueError, "is not a valid service URL, such as https://") as refused:
                 Client(base, TOKEN)
             self.assertNotIn("secret", str(refused.exception))
@@ -206,6 +215,14 @@ class ClientTest(unittest.TestCase):
         self.assertLessEqual({result.id for result in results[:20]}, set(listed))
         self.assertEqual(self.client.url(listed[0])["id"], listed[0])
         self.assertEqual(list(self.client.cases(per_page=3)), list(self.client.cases()))
+
+    def test_whole_lists_reject_sorting_and_paging(self) -> None:
+        for read in (self.client.affiliates, self.client.urls, self.client.cases):
+            wrong: Any = {"sort_by": "id", "page": 3}
+            with self.assertRaisesRegex(TypeError, "without sort_by, page. To read a single page, use call"):
+                list(read(**wrong))
+        page = self.client.call("GET", "/urls", {"sort_by": "discovery_dt", "page": 2, "per_page": 1})
+        self.assertEqual((page["meta"]["current_page"], len(page["data"])), (2, 1))
 
     def test_busy_service_and_broken_connection_are_retried(self) -> None:
         failures = [429, "lost before", 503, "lost after", "half"]

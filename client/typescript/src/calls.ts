@@ -72,7 +72,19 @@ export class Calls {
     return answer.json === undefined ? undefined : [(answer.json as Found<Data>).data, answer.etag];
   }
 
+  /** Throws `TypeError` if the filters contain parameters for a single page. */
+  protected checkFilters(filters: object): void {
+    const found = ["sort_by", "sort_dir", "per_page", "page"].filter((name) => name in filters);
+    if (found.length > 0) {
+      throw new TypeError(
+        `this method reads the whole list by ascending ID, without ${found.join(", ")}. To read a single page, use ` +
+          'call("GET", "/urls", { query: { sort_by: "last_seen", page: 1 } }), with the path of your list',
+      );
+    }
+  }
+
   protected async *pages<Data>(path: string, { perPage = 200, ...filters }: Paging): AsyncGenerator<Data, void, undefined> {
+    this.checkFilters(filters);
     for (let [number, last] = [1, 1]; number <= last; number += 1) {
       const query = { ...filters, sort_by: "id", sort_dir: "asc", per_page: perPage, page: number };
       const page = (await this.transport.call({ method: "GET", path, query })).json as Found<Data[]>;

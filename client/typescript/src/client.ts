@@ -60,12 +60,17 @@ export class Client extends CaseWork {
    * Calls any operation, such as `call("GET", "/cases/1")`, and returns the response's JSON. The path can begin with `/api`. Sends a
    * `Uint8Array` as a CSV file or a workbook.
    */
-  async call(method: string, path: string, { query, body }: { query?: Record<string, unknown>; body?: unknown } = {}): Promise<unknown> {
+  async call(method: string, path: string, options: { query?: Record<string, unknown>; body?: unknown } = {}, ...more: never[]): Promise<unknown> {
+    const { query, body, ...unknown } = options;
+    if (more.length + Object.keys(unknown).length > 0) {
+      throw new TypeError('call takes one object with options: call("GET", "/urls", { query: { page: 1 } }) or call("POST", "/urls", { body })');
+    }
     return (await this.transport.call({ method, path, query, body })).json;
   }
 
   /** Yields all affiliates that match the filters as they arrive, by ascending ID. Resumes after a lost connection. */
   async *affiliates(filters: AffiliateFilters = {}): AsyncGenerator<Affiliate, void, undefined> {
+    this.checkFilters(filters);
     const tries = this.transport.tries();
     let last = 0;
     for (;;) {

@@ -22,6 +22,8 @@ export class Refused extends ComplianceError {
     readonly sentence: string,
     /** The request's ID in the service's logs. */
     readonly requestId: string | undefined,
+    /** The response's `detail`, such as the `case_id` of an open case. Empty for violations (422) and for a proxy's responses. */
+    readonly detail: Readonly<Record<string, unknown>> = {},
   ) {
     super(`${status}: ${sentence}`);
   }

@@ -48,7 +48,7 @@ export class Transport {
 
   constructor(base: string, token: Token, options: Partial<Options>) {
     this.#base = checkedBase(base);
-    this.#token = typeof token === "string" ? checkedToken(token) : token;
+    this.#token = typeof token === "function" ? token : checkedToken(token);
     this.#options = { ...OPTIONS, ...options };
   }
 
@@ -200,7 +200,7 @@ function refusal(response: Response, body: string): Refused {
     if (response.status === 422 && errors) {
       return new Invalid(message, errors, requestId);
     }
-    return new Kind(response.status, code, detail.msg, requestId);
+    return new Kind(response.status, code, detail.msg, requestId, detail);
   } catch {
     return new Kind(response.status, undefined, body.slice(0, SHOWN) || response.statusText, requestId);
   }
@@ -235,6 +235,9 @@ function bytesOf(body: unknown): Uint8Array<ArrayBuffer> | string {
 
 /** Returns the token without surrounding whitespace, such as a trailing newline. Errors never contain the token. */
 function checkedToken(text: string): string {
+  if (typeof text !== "string") {
+    throw new TypeError(`the token is ${text}, not a string or a function`);
+  }
   const token = text.trim();
   // RFC 6750
   if (!/^[\w.~+/-]+=*$/.test(token)) {

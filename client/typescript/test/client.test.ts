@@ -60,6 +60,22 @@ test("lists read every page", async () => {
   assert.deepEqual(await client.case(cases[0]?.case_id ?? 0), cases[0]);
 });
 
+test("whole lists reject sorting and paging", async () => {
+  const wrong: object = { sort_by: "id", page: 3 };
+  for (const list of [client.affiliates(wrong), client.urls(wrong), client.cases(wrong)]) {
+    await assert.rejects(all<unknown>(list), { name: "TypeError", message: /without sort_by, page\. To read a single page, use call/ });
+  }
+  const query = { sort_by: "discovery_dt", page: 2, per_page: 1 };
+  const page = (await client.call("GET", "/urls", { query })) as { data: unknown[]; meta: { current_page: number } };
+  assert.deepEqual([page.meta.current_page, page.data.length], [2, 1]);
+});
+
+test("call rejects misplaced options", async () => {
+  const reason = { name: "TypeError", message: /^call takes one object with options/ };
+  await assert.rejects(client.call("GET", "/urls", { page: 2 } as never), reason);
+  await assert.rejects(client.call("POST", "/urls", undefined, { urls: [] } as never), reason);
+});
+
 test("violations are reported by path, and nothing is saved", async () => {
   const good = affiliate();
   const refused = await refusal(client.createAffiliates([good, affiliate({ email_one: "nobody", zip: "8".repeat(17) })]));
@@ -73,7 +89,7 @@ test("duplicate name and invalid token are rejected by code", async () => {
   const one = affiliate();
   await client.createAffiliate(one);
   const taken = await refusal(client.createAffiliate(one));
-  assert.deepEqual([taken.status, taken.code], [409, "1023"]);
+  assert.deepEqual([taken.status, taken.code, taken.detail.client_affiliate_id], [409, "1023", "A-1"]);
   assert.ok(taken.requestId);
   const unknown = await refusal(new Client(BASE, "nonsense").case(1));
   assert.deepEqual([unknown.status, unknown.code, unknown.message], [401, "401", "401: The bearer token is invalid."]);
@@ -152,6 +168,13 @@ test("tokens are stripped and never shown in errors", async () => {
     assert.throws(() => new Client(BASE, token), isUnseen);
     await assert.rejects(new Client(BASE, () => token).overview(), isUnseen);
   }
+});
+
+test("missing tokens are rejected", async () => {
+  const nothing = undefined as unknown as string;
+  const reason = { name: "TypeError", message: /^the token is undefined, not a string/ };
+  assert.throws(() => new Client(BASE, nothing), reason);
+  await assert.rejects(new Client(BASE, () => nothing).overview(), reason);
 });
 
 test("base and paths accept the /api prefix", async () => {

@@ -8,6 +8,8 @@ from .transport import Transport
 
 # Maximum number of records per page.
 PER_PAGE = 200
+# Parameters that the client sets to read a whole list.
+PAGING = ("sort_by", "sort_dir", "per_page", "page")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Calls:
         return None if body is None else (body["data"], new)
 
     def _pages(self, path: str, per_page: int, filters: Mapping[str, Any]) -> Iterator[Any]:
+        check_filters(filters)
         number, last = 1, 1
         while number <= last:
             query = {**filters, "sort_by": "id", "sort_dir": "asc", "per_page": per_page, "page": number}
@@ -61,6 +64,15 @@ class Calls:
             return []
         items, _ = self._write(method, path, body)
         return [Result(item["code"], item["detail"]["msg"], id_of(item["detail"])) for item in items]
+
+
+def check_filters(filters: Mapping[str, Any]) -> None:
+    """Raises `TypeError` if the filters contain parameters for a single page."""
+    if found := [name for name in PAGING if name in filters]:
+        raise TypeError(
+            f"this method reads the whole list by ascending ID, without {', '.join(found)}. To read a single page, use "
+            'call("GET", "/urls", {"sort_by": "last_seen", "page": 1}), with the path of your list'
+        )
 
 
 def id_of(detail: Mapping[str, Any]) -> int | None:

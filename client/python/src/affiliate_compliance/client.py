@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self, Unpack
 
 from . import stream
-from .calls import Result
+from .calls import Result, check_filters
 from .case_work import CaseWork
 from .models import (
     Affiliate,
@@ -61,6 +61,7 @@ class Client(CaseWork):
 
     def affiliates(self, **filters: Unpack[AffiliateFilters]) -> Iterator[Affiliate]:
         """Yields all affiliates that match the filters as they arrive, by ascending ID. Resumes after a lost connection."""
+        check_filters(filters)
         last = 0
         headers = {"Accept": "application/x-ndjson"}
         for attempt in self._transport.attempts():
@@ -105,12 +106,12 @@ class Client(CaseWork):
         """
         if not isinstance(change, Mapping):
             raise TypeError("update_affiliate takes one dict that contains the ID: update_affiliate({'id': 1, 'city': 'Bern'})")
-        return self._write("PUT", f"/api/affiliates/{change['id']}", change, if_match)[1]
+        return self._write("PUT", f"/api/affiliates/{change.get('id')}", change, if_match)[1]
 
     def update_affiliates(self, changes: Sequence[AffiliateUpdate]) -> list[Result]:
         """Returns one result per item, in order. Unknown IDs (`1025`), taken names and unknown country codes (`1021`) do not affect other
         items. The first ID must exist."""
-        first = changes[0]["id"] if changes else None
+        first = changes[0].get("id") if changes else None
         return self._batch("PUT", f"/api/affiliates/{first}", {"affiliates": changes})
 
     def sync_affiliates(

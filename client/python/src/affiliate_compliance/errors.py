@@ -1,5 +1,8 @@
 """Errors that calls raise."""
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class ComplianceError(Exception):
     """A call failed."""
@@ -12,7 +15,7 @@ class Unavailable(ComplianceError):
 class Refused(ComplianceError):
     """The service rejected the request."""
 
-    def __init__(self, status: int, code: str | None, message: str, request_id: str | None) -> None:
+    def __init__(self, status: int, code: str | None, message: str, request_id: str | None, detail: Mapping[str, Any] | None = None) -> None:
         super().__init__(f"{status}: {message}")
         self.status = status
         """The HTTP status."""
@@ -22,6 +25,8 @@ class Refused(ComplianceError):
         """The error, as a sentence."""
         self.request_id = request_id
         """The request's ID in the service's logs."""
+        self.detail = dict(detail or {})
+        """The response's `detail`, such as the `case_id` of an open case. Empty for violations (422) and for a proxy's responses."""
 
 
 class Changed(Refused):

@@ -46,9 +46,11 @@ TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 ADDRESS = re.compile(r"https?://([^][\s:/?#@]+|\[[^][\s/?#@]+])(:\d*)?(/[^\s?#]*)?", re.IGNORECASE)
 
 
-def checked_token(text: str | None) -> str:
+def checked_token(text: object) -> str:
     """Returns the token without surrounding whitespace, such as a trailing newline. Errors never contain the token."""
-    token = (text or "").strip()
+    if not isinstance(text, str):
+        raise ValueError(f"the token is a {type(text).__name__}, not a string or a function")
+    token = text.strip()
     if not TOKEN.fullmatch(token):
         raise ValueError("the token is empty" if not token else "the token is invalid: it contains a space (omit `Bearer`), a line break or another invalid character")
     return token
@@ -193,7 +195,7 @@ def refusal(response: requests.Response) -> Refused:
         body = response.json()
         if response.status_code == 422:
             return Invalid(body["message"], body["errors"], request_id)
-        return kind(response.status_code, body["code"], body["detail"]["msg"], request_id)
+        return kind(response.status_code, body["code"], body["detail"]["msg"], request_id, body["detail"])
     except (ValueError, KeyError, TypeError):
         return kind(response.status_code, None, response.text[:SHOWN] or response.reason, request_id)
 
@@ -212,7 +214,7 @@ def seconds(retry_after: str | None) -> float:
 
 def checked_base(base: str) -> str:
     """Returns the service's address without `/api`, which `path_of` adds. Errors never contain the address, because it can be a misplaced token."""
-    base = base.strip()
+    base = base.strip() if isinstance(base, str) else ""
     if not ADDRESS.fullmatch(base):
         raise ValueError("the address is not a valid service URL, such as https://compliance.example. It must not contain a user name, query or fragment")
     return base.rstrip("/").removesuffix("/api").rstrip("/")
