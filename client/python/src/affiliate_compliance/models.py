@@ -1138,7 +1138,7 @@ class UrlFilters(TypedDict):
     distributor_id: NotRequired[int]
     """Only URLs of the affiliate with this ID. The service assigned it: it is the `id` of the affiliate."""
     disabled: NotRequired[YesNo]
-    """`yes` (true): only URLs with monitoring switched off. `no` (false): only URLs with monitoring switched on."""
+    """`yes`: only URLs with monitoring switched off. `no`: only URLs with monitoring switched on."""
     discovery_after: NotRequired[str]
     """Only URLs discovered on or after this day, YYYY-MM-DD, UTC."""
     discovery_before: NotRequired[str]
@@ -1161,7 +1161,7 @@ class CaseFilters(TypedDict):
     distributor_id: NotRequired[int]
     """Only cases of the affiliate with this ID. The service assigned it: it is the `id` of the affiliate."""
     open: NotRequired[YesNo]
-    """`yes` (true): only open cases. `no` (false): only ended cases, which have the status Resolved, Closed, Rejected, Invalid or Duplicate."""
+    """`yes`: only open cases. `no`: only ended cases, which have the status Resolved, Closed, Rejected, Invalid or Duplicate."""
     risk_level_id: NotRequired[int]
     """Only cases with the risk level that has this ID; 0 selects cases without a risk level. Every company starts with: 1 Low, 2 Medium, 3 High, 4 Critical. It can add its own names."""
     sub_status_id: NotRequired[int]
@@ -1169,13 +1169,13 @@ class CaseFilters(TypedDict):
     case_worker: NotRequired[str]
     """Only cases of this case worker. The name is compared exactly."""
     assigned: NotRequired[YesNo]
-    """`yes` (true): only cases with a case worker. `no` (false): only cases without a case worker."""
+    """`yes`: only cases with a case worker. `no`: only cases without a case worker."""
     follow_up_after: NotRequired[str]
     """Only cases due for follow-up on or after this day, YYYY-MM-DD, UTC."""
     follow_up_before: NotRequired[str]
     """Only cases due for follow-up on or before this day, YYYY-MM-DD, UTC."""
     overdue: NotRequired[YesNo]
-    """`yes` (true): only open cases whose follow-up date has passed. `no` (false): only the other cases."""
+    """`yes`: only open cases whose follow-up date has passed. `no`: only the other cases."""
     closed_after: NotRequired[str]
     """Only cases closed on or after this day, YYYY-MM-DD, UTC."""
     closed_before: NotRequired[str]
