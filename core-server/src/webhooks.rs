@@ -37,7 +37,8 @@ use tonic::{Request, Response};
 pub(crate) use self::{dispatch::start, endpoint::statements, send::Sender};
 use self::{
     endpoint::{
-        CREATE, Created, DELETE, DELIVERIES, Endpoint, NEXT, PREVIOUS_SECRET_TIME, READ, ROTATE, TEST, UPDATE, delivery,
+        CREATE, Created, DELETE, DELIVERIES, Endpoint, LAST_POSITION, NEXT, PREVIOUS_SECRET_TIME, READ, ROTATE, TEST,
+        UPDATE, delivery,
     },
     message::{Message, new_id, new_secret},
 };
@@ -84,7 +85,7 @@ impl Webhooks {
         Self { backend: Arc::clone(backend), sender: sender.clone(), tests, lookups }
     }
 
-    /// Validates a request's webhook, including its URL if present. Reports all violations.
+    /// Validates a request's webhook, including its URL and position if present. Reports all violations.
     async fn checked(
         &self,
         company_id: i64,
@@ -98,6 +99,14 @@ impl Webhooks {
             let _lookup = self.lookups.add(company_id)?;
             if let Err(must) = self.sender.check(url).await {
                 violations.merge(Violations::one("url", format!("The url field {must}.")));
+            }
+        }
+        if let Some(position) = webhook.position.filter(|_| !violations.names("position")) {
+            let read = async |pool| sqlx::query_scalar(LAST_POSITION).bind(company_id).fetch_one(&pool).await;
+            let last: i64 = database::read(&self.backend.pool, read).await.map_err(from_database)?;
+            if position > last {
+                let after = format!("The position field must not be greater than {last}, the last position.");
+                violations.merge(Violations::one("position", after));
             }
         }
         if violations.is_empty() { Ok(webhook) } else { Err(Error::invalid(violations)) }
@@ -123,6 +132,13 @@ impl Webhooks {
         let changed = permit.write(&self.backend.pool, is_contention, run).await?;
         changed.ok_or_else(|| Error::webhook_not_found(id))
     }
+}
+
+/// Returns the error for the URL and the types of an existing webhook.
+fn exists(id: i64) -> Error {
+    let message =
+        format!("Webhook {id} already has this URL and these types. Update that webhook, or rotate its secret.");
+    Error::new(Reason::FailedPrecondition, message).with("webhook_id", id)
 }
 
 /// Returns a digest that identifies a create request. Includes the caller, because no other caller may receive the secret.
@@ -158,11 +174,7 @@ impl WebhookService for Webhooks {
         let full = || format!("A company can have at most {MAX_WEBHOOKS} webhooks.");
         let created = created.ok_or_else(|| Error::new(Reason::FailedPrecondition, full()))?;
         if !created.is_of_request {
-            let id = created.endpoint.id;
-            let exists = format!(
-                "Webhook {id} already has this URL and these types. Update that webhook, or rotate its secret."
-            );
-            return Err(Error::new(Reason::FailedPrecondition, exists).with("webhook_id", id).into());
+            return Err(exists(created.endpoint.id).into());
         }
         let (webhook, secret) = created.endpoint.with_secret();
         Ok(Response::new(CreateWebhookResponse { webhook: Some(webhook), secret }))
@@ -190,8 +202,11 @@ impl WebhookService for Webhooks {
             let update = update.bind(description.clone()).bind(status.clone());
             update.bind(position).bind(DISABLED).bind(writer())
         };
-        let webhook = self.change(company_id, id, update).await?.into();
-        Ok(Response::new(UpdateWebhookResponse { webhook: Some(webhook) }))
+        let endpoint = self.change(company_id, id, update).await?;
+        if endpoint.id != id {
+            return Err(exists(endpoint.id).into());
+        }
+        Ok(Response::new(UpdateWebhookResponse { webhook: Some(endpoint.into()) }))
     }
 
     async fn delete_webhook(&self, request: Request<DeleteWebhookRequest>) -> Served<DeleteWebhookResponse> {

@@ -88,6 +88,8 @@ impl From<Endpoint> for Webhook {
     fn from(endpoint: Endpoint) -> Self {
         let previous_secret_until = endpoint.previous_secret_until.first().and_then(|until| endpoint.valid(*until));
         let failing_since = endpoint.failing_since();
+        let retries = failing_since.is_some() && endpoint.disabled_reason.is_none();
+        let next_attempt_at = endpoint.next_attempt_at.0.filter(|_| retries);
         Self {
             id: endpoint.id,
             url: endpoint.url,
@@ -97,7 +99,7 @@ impl From<Endpoint> for Webhook {
             disabled_reason: endpoint.disabled_reason,
             position: endpoint.position,
             attempts: endpoint.attempts,
-            next_attempt_at: failing_since.and(endpoint.next_attempt_at.0).map(timestamp),
+            next_attempt_at: next_attempt_at.map(timestamp),
             failing_since: failing_since.map(timestamp),
             previous_secret_until: previous_secret_until.map(timestamp),
             created_at: endpoint.created_at.0.map(timestamp),
@@ -133,6 +135,7 @@ pub(super) static TEST: Returning = LazyLock::new(|| with_columns(include_str!("
 pub(super) static ROTATE: Returning = LazyLock::new(|| with_columns(include_str!("sql/rotate.sql")));
 pub(super) static CLAIM: Returning = LazyLock::new(|| with_columns(include_str!("sql/claim.sql")));
 
+pub(super) const LAST_POSITION: &str = include_str!("sql/last_position.sql");
 pub(super) const NEXT: &str = include_str!("sql/next.sql");
 pub(super) const DELIVERIES: &str = include_str!("sql/deliveries.sql");
 pub(super) const COMPANIES: &str = include_str!("sql/companies.sql");
@@ -150,9 +153,10 @@ fn with_columns(statement: &str) -> &'static str {
 }
 
 /// Returns the statements about one company that run outside transactions, with their parameter types.
-pub(crate) fn statements() -> [(&'static str, &'static str); 11] {
+pub(crate) fn statements() -> [(&'static str, &'static str); 12] {
     [
         (*READ, "bigint, bigint"),
+        (LAST_POSITION, "bigint"),
         (*UPDATE, "bigint, bigint, text, text[], text, text, bigint, text, text"),
         (*DELETE, "bigint, bigint, text"),
         (*TEST, "bigint, bigint, text"),

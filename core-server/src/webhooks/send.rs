@@ -15,6 +15,7 @@ use reqwest::{
     header::{CONTENT_TYPE, RETRY_AFTER},
     redirect,
 };
+use tls::Failure;
 use tokio::time::timeout;
 use url::{Host, Url};
 
@@ -203,11 +204,42 @@ fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return format!("no response within {} s", WEBHOOK_TIMEOUT.as_secs());
     }
+    if let Some(reason) = Failure::of(error).and_then(tls_reason) {
+        return reason.to_owned();
+    }
     let (mut cause, mut text) = (error.source(), "the connection failed".to_owned());
     while let Some(source) = cause {
-        (cause, text) = (source.source(), source.to_string());
+        text = match source.downcast_ref::<io::Error>().map(io::Error::kind) {
+            Some(ErrorKind::ConnectionRefused) => "the endpoint refused the connection".to_owned(),
+            Some(ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof) => {
+                "the endpoint closed the connection".to_owned()
+            }
+            Some(ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable) => {
+                "the network cannot reach the endpoint".to_owned()
+            }
+            _ => source.to_string(),
+        };
+        cause = source.source();
     }
     text.chars().take(WEBHOOK_ERROR_CHARS).collect()
+}
+
+/// Returns why TLS failed, for the endpoint's owner.
+fn tls_reason(failure: Failure) -> Option<&'static str> {
+    Some(match failure {
+        Failure::CertificateExpired => "the endpoint's certificate has expired",
+        Failure::CertificateNotYetValid => "the endpoint's certificate is not valid yet",
+        Failure::CertificateOfUnknownAuthority => {
+            "the endpoint's certificate is not from a trusted authority, or its intermediate certificates are missing"
+        }
+        Failure::CertificateOfOtherName => "the endpoint's certificate is for a different host name",
+        Failure::CertificateInvalid => "the endpoint's certificate is not a valid server certificate",
+        Failure::CertificateMissing => "the endpoint has no certificate",
+        Failure::PeerNeedsCertificate => "the endpoint requires a client certificate",
+        Failure::PeerRefusesCertificate | Failure::Incompatible => "the endpoint refused the TLS connection",
+        Failure::NotTls => "the endpoint does not use TLS on this port",
+        Failure::PeerSpeaksTls | Failure::Closed | Failure::Timeout | Failure::Other => return None,
+    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use compliance_api::{
 use core_server::WebhookSettings;
 use futures::future::join_all;
 use test_support::{Reaction, TestCore, WebhookReceiver, fresh_database, new_company, now, reason_of, sign};
-use tokio::time::timeout;
+use tokio::{io::AsyncWriteExt as _, net::TcpListener, time::timeout};
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
@@ -92,6 +92,34 @@ async fn unsafe_webhook_urls_are_rejected() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connection_failures_are_explained() {
+    let receiver = WebhookReceiver::start().await;
+    let settings = WebhookSettings { ca: None, ..receiver.settings() };
+    let core = core(&fresh_database().await.options, settings).await;
+    let mut clients = core.company(new_company());
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let plain = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let plain_port = plain.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut connection, _)) = plain.accept().await {
+            connection.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+        }
+    });
+    for (port, reason) in [
+        (closed, "the endpoint refused the connection"),
+        (plain_port, "the endpoint does not use TLS on this port"),
+        (
+            receiver.port,
+            "the endpoint's certificate is not from a trusted authority, or its intermediate certificates are missing",
+        ),
+    ] {
+        let (id, _) = create(&mut clients, format!("https://localhost:{port}/"), &[]).await;
+        let tested = clients.webhooks.test_webhook(TestWebhookRequest { id }).await.unwrap().into_inner();
+        assert_eq!((tested.http_status, tested.error.as_deref()), (None, Some(reason)));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_creates_respect_the_webhook_limit() {
     let fixture = Fixture::start().await;
     let created = join_all((0..30).map(async |number| {
@@ -149,6 +177,45 @@ async fn repeated_requests_create_one_webhook() {
     refused(create(&other, "a").await.unwrap_err());
     let listed = fixture.clients.webhooks.list_webhooks(ListWebhooksRequest {}).await.unwrap().into_inner();
     assert_eq!(listed.webhooks.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn update_to_an_existing_webhook_is_rejected() {
+    let mut fixture = Fixture::start().await;
+    let url = format!("{}/second", fixture.receiver.url());
+    let (id, _) = create(&mut fixture.clients, url.clone(), &["affiliate", "url"]).await;
+    let (other, _) = create(&mut fixture.clients, url.clone(), &["case"]).await;
+    let types = vec!["url".to_owned(), "affiliate".to_owned()];
+    let equal = WebhookInput { url: Some(url), types, ..WebhookInput::default() };
+    for webhook in [equal.clone(), WebhookInput { url: None, ..equal.clone() }] {
+        let request = UpdateWebhookRequest { id: other, webhook: Some(webhook) };
+        let refused = fixture.clients.webhooks.update_webhook(request).await.unwrap_err();
+        let named = refused.get_error_details().error_info().unwrap().metadata["webhook_id"].clone();
+        assert_eq!((reason_of(&refused), named), ("FAILED_PRECONDITION".to_owned(), id.to_string()));
+    }
+    let listed = fixture.clients.webhooks.list_webhooks(ListWebhooksRequest {}).await.unwrap().into_inner();
+    assert_eq!(listed.webhooks.last().unwrap().types, ["case"]);
+    // Repeating a webhook's own values is not a conflict, and webhooks that are already equal can still change.
+    fixture.clients.webhooks.update_webhook(UpdateWebhookRequest { id, webhook: Some(equal.clone()) }).await.unwrap();
+    run(&fixture.core.pool, &format!("update webhooks set types = array['affiliate', 'url'] where id = {other}")).await;
+    let request = UpdateWebhookRequest { id: other, webhook: Some(equal) };
+    let updated = fixture.clients.webhooks.update_webhook(request).await.unwrap().into_inner();
+    assert_eq!(updated.webhook.unwrap().id, other);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn position_after_the_last_change_is_rejected() {
+    let mut fixture = Fixture::start().await;
+    let clients = &mut fixture.clients;
+    let last = clients.changes.list_changes(ListChangesRequest::default()).await.unwrap().into_inner().last_position;
+    let at = |position| Some(WebhookInput { position: Some(position), ..WebhookInput::default() });
+    let update = |position| UpdateWebhookRequest { id: fixture.id, webhook: at(position) };
+    clients.webhooks.update_webhook(update(last)).await.unwrap();
+    let updated = clients.webhooks.update_webhook(update(last + 1)).await.unwrap_err();
+    let webhook = at(last + 1).map(|webhook| WebhookInput { url: Some(fixture.receiver.url()), ..webhook });
+    let created = clients.webhooks.create_webhook(CreateWebhookRequest { webhook }).await.unwrap_err();
+    let message = format!("The position field must not be greater than {last}, the last position.");
+    assert_eq!((updated.message(), created.message()), (&*message, &*message));
 }
 
 /// The audit shows every webhook operation with its author, and failures that disable a webhook. The audit omits deliveries.

@@ -249,6 +249,7 @@ async fn gone_responses_disable_the_webhook_immediately() {
     fixture.change(1, 1).await;
     let webhook = fixture.wait_until(|webhook| webhook.status == "disabled").await;
     assert_eq!(webhook.disabled_reason.as_deref(), Some("The endpoint responded 410 Gone."));
+    assert!(webhook.failing_since.is_some() && webhook.next_attempt_at.is_none());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -44,10 +44,11 @@ impl Failure {
     /// Returns the TLS failure that caused a connection error, if any.
     pub fn of(error: &(dyn Error + 'static)) -> Option<Self> {
         successors(Some(error), |error| (*error).source()).find_map(|error| {
-            let error: &(dyn Error + 'static) = match error.downcast_ref::<io::Error>() {
-                Some(error) => error.get_ref()?,
-                None => error,
-            };
+            let mut error: &(dyn Error + 'static) = error;
+            // HTTP clients wrap the error in several layers.
+            while let Some(wrapper) = error.downcast_ref::<io::Error>() {
+                error = wrapper.get_ref()?;
+            }
             if error.is::<PeerSpeaksTls>() {
                 return Some(Self::PeerSpeaksTls);
             }
@@ -211,6 +212,7 @@ mod tests {
         ] {
             let error = io::Error::new(io::ErrorKind::InvalidData, error);
             assert_eq!(Failure::of_handshake(&error).label(), expected, "{error}");
+            assert_eq!(Failure::of(&io::Error::other(error)).map(Failure::label), Some(expected));
         }
         let closed = io::Error::from(io::ErrorKind::UnexpectedEof);
         assert_eq!((Failure::of(&closed), Failure::of_handshake(&closed)), (None, Failure::Closed));

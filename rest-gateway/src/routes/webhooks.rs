@@ -78,7 +78,7 @@ pub(crate) async fn get(caller: Caller, path: PathId) -> Result<Response, Reject
 /// - Path: of the webhook
 /// - Body: `WebhookUpdate`
 /// - 200: `WebhookUpdated`. The webhook after the change.
-/// - Refused: `WebhookNotFound`
+/// - Refused: `WebhookNotFound`, `FailedPrecondition`
 pub(crate) async fn update(path: PathId, mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(|input| update_webhook(input, &path)).await?;
     let updated = body.caller.call(request, |core, request| core.webhooks.update_webhook(request)).await?;

@@ -68,7 +68,7 @@ async fn webhooks_are_created_updated_and_deleted() {
     let with_all = format!(r#"{{"url":"{URL}","types":["url","case"],"description":"Ours","position":0,"x":1}}"#);
     let secret = format!(r#"{{"webhook":{},"secret":"<secret>"}}"#, rotated.json());
     let again = format!(r#"{{"webhook":{},"secret":"<secret>"}}"#, NEW.json());
-    let tested = r#"{"message_id":"msg_<number>","http_status":null,"error":"Connection refused (os error 111)","duration_ms":<number>}"#;
+    let tested = r#"{"message_id":"msg_<number>","http_status":null,"error":"the endpoint refused the connection","duration_ms":<number>}"#;
     run_table(vec![
         Case::new("no webhooks").get("/webhooks", none()),
         given("new webhook")
@@ -94,7 +94,12 @@ async fn webhooks_are_created_updated_and_deleted() {
             .post("/webhooks", format!(r#"{{"url":"{URL}"}}"#), created(&Webhook { position: 2, ..NEW }))
             .put("/webhooks/<1>", r#"{"position":1}"#, Webhook { position: 1, ..NEW }.updated())
             // The creation and the move count as changes.
-            .put("/webhooks/<1>", r#"{"position":9}"#, Webhook { position: 4, ..NEW }.updated())
+            .put("/webhooks/<1>", r#"{"position":4}"#, Webhook { position: 4, ..NEW }.updated())
+            .put(
+                "/webhooks/<1>",
+                r#"{"position":9}"#,
+                invalid(&[("position", "The position field must not be greater than 5, the last position.")]),
+            )
             .post(
                 "/webhooks",
                 format!(r#"{{"url":"{URL}","types":["url","case"],"position":1}}"#),
