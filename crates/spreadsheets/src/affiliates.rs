@@ -43,10 +43,13 @@ impl AffiliateRow {
         RowError::new(field, &value.unwrap_or_default(), reason)
     }
 
-    /// Applies the service's rules.
-    fn check(self) -> Result<Self, Vec<RowError>> {
+    /// Applies the service's rules. Adds their errors to the errors of other fields.
+    fn check(self, mut errors: Vec<RowError>) -> Result<Self, Vec<RowError>> {
+        let is_reported = |path: &str| errors.iter().any(|error| error.field == path);
         let violations = check(&self.to_item());
-        let errors = violations.iter().map(|each| self.error(&each.path, &each.message)).collect::<Vec<_>>();
+        let violations = violations.iter().filter(|each| !is_reported(&each.path));
+        let of_rules: Vec<_> = violations.map(|each| self.error(&each.path, &each.message)).collect();
+        errors.extend(of_rules);
         if errors.is_empty() { Ok(self) } else { Err(errors) }
     }
 }
@@ -86,7 +89,7 @@ impl TableRecord for AffiliateRow {
             }
         }
         required.iter().filter_map(|name| AffiliateInput::field(name)).for_each(|field| row.given.insert(field));
-        if errors.is_empty() { row.check() } else { Err(errors) }
+        row.check(errors)
     }
 
     fn is_export(headings: &[String]) -> bool {

@@ -95,7 +95,13 @@ impl Dates {
         let text = text.trim();
         let Some(written) = Written::of(text) else { return Ok(text.to_owned()) };
         let day = self.date(&written, text)?;
-        Ok(if is_midnight(written.time) { day } else { text.to_owned() })
+        match time(written.time) {
+            Some(_) if !is_midnight(written.time) => {
+                Err(format!("{text} contains a time; enter only the date, such as 2026-01-31."))
+            }
+            Some(_) => Ok(day),
+            None => Ok(text.to_owned()),
+        }
     }
 
     /// Returns an instant, in UTC unless it specifies an offset. A date without a time means midnight UTC.

@@ -150,9 +150,15 @@ impl<R: TableRecord> Table<R> {
             }
             number += 1;
             merges.reach(raw.line)?;
-            let record = plan.values(&raw, merges).and_then(|values| {
+            let record = plan.values(&raw, merges).and_then(|(values, mut errors)| {
                 let record = R::of_values(values, plan.required);
-                record.map_err(|errors| errors.into_iter().map(|error| plan.placed(error, raw.line)).collect())
+                let record = record.map_err(|of_rules| {
+                    // A required value that cannot be read is not missing.
+                    let unreadable: Vec<String> = errors.iter().map(|error| error.field.clone()).collect();
+                    let of_rules = of_rules.into_iter().filter(|error| !unreadable.contains(&error.field));
+                    errors.extend(of_rules.map(|error| plan.placed(error, raw.line)));
+                });
+                record.ok().filter(|_| errors.is_empty()).ok_or(errors)
             });
             Ok(each(Row { row: number, line: raw.line, record }))
         })
@@ -389,8 +395,8 @@ fn is_date(field: &Field) -> bool {
 }
 
 impl Plan {
-    /// Returns a row's fields.
-    fn values(&self, row: &RawRow, merges: &Merges) -> Result<Values, Vec<RowError>> {
+    /// Returns a row's fields, and the errors of its unreadable cells. Fails if the row itself is wrong.
+    fn values(&self, row: &RawRow, merges: &Merges) -> Result<(Values, Vec<RowError>), Vec<RowError>> {
         // The row may be a record, so it is not skipped silently.
         if is_total(row) {
             return Err(RowError::of_row(
@@ -420,7 +426,7 @@ impl Plan {
                 }
             }
         }
-        if errors.is_empty() { Ok(values) } else { Err(errors) }
+        Ok((values, errors))
     }
 
     /// Fails if the number of cells shows that a row is damaged.

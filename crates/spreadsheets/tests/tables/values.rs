@@ -164,9 +164,29 @@ fn common_date_formats_are_accepted() {
     reads_days(
         &["05/01/26", "2026-05-01 14:30:00"],
         options(),
-        &["!The year in 05/01/26 has only two digits", "!The start date"],
+        &["!The year in 05/01/26 has only two digits", "!2026-05-01 14:30:00 contains a time; enter only the date"],
     );
     reads_days(&["2026-02-30", "31/31/2026"], options(), &["!The start date", "!The start date"]);
+}
+
+#[test]
+fn unreadable_cells_do_not_hide_other_errors() {
+    let text = "client_affiliate_id,affiliate_name,email_one,country,phone_one,start_date\n\
+                4.9E+11,Ann,nobody,Atlantis,4.9E+11,05/01/26\n\
+                A-2,,nobody,,,2026-01-31\n";
+    reads(
+        text,
+        options(),
+        &[
+            "2 ! client_affiliate_id client_affiliate_id: The number 4.9E+11 has lost",
+            "2 ! phone_one phone_one: The number 4.9E+11 has lost",
+            "2 ! start_date start_date: The year in 05/01/26 has only",
+            "2 ! country country: The country field must be a two-letter code",
+            "2 ! email_one email_one: The email one field must be a valid email",
+            "3 ! affiliate_name affiliate_name: The affiliate name field is required",
+            "3 ! email_one email_one: The email one field must be a valid email",
+        ],
+    );
 }
 
 #[test]
