@@ -145,6 +145,10 @@ class ClientTest(unittest.TestCase):
                 client.overview()
             self.assertNotIn("secr", f"{refused.exception} {also_refused.exception}")
 
+    def test_prefix_of_token_is_named(self) -> None:
+        with self.assertRaisesRegex(ValueError, "^the token is invalid: remove the prefix Bearer$"):
+            Client(BASE, f"Bearer {TOKEN}")
+
     def test_missing_tokens_are_rejected(self) -> None:
         nothing: Any = None
         for call in (lambda: Client(BASE, nothing), lambda: Client(BASE, lambda: nothing).overview()):

@@ -156,7 +156,7 @@ class Stopped(SyncTest):
             self.path.write_bytes(content)
             self.assertRegex(self.stopped(), r"^4(15|22): .+", content)
         self.path.unlink()
-        self.assertIn("No such file", self.stopped())
+        self.assertEqual(self.stopped(), f"cannot read {self.path}: No such file or directory\n")
 
     def test_invalid_absent_options_stop_the_job(self) -> None:
         self.write([self.row(0)])

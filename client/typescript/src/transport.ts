@@ -239,6 +239,9 @@ function checkedToken(text: string): string {
     throw new TypeError(`the token is ${text}, not a string or a function`);
   }
   const token = text.trim();
+  if (/^bearer /i.test(token)) {
+    throw new TypeError("the token is invalid: remove the prefix Bearer");
+  }
   // RFC 6750
   if (!/^[\w.~+/-]+=*$/.test(token)) {
     const reason = "the token is invalid: it contains a space (omit `Bearer`), a line break or another invalid character";

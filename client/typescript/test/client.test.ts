@@ -170,6 +170,10 @@ test("tokens are stripped and never shown in errors", async () => {
   }
 });
 
+test("prefix of a token is named", () => {
+  assert.throws(() => new Client(BASE, `Bearer ${TOKEN}`), { message: "the token is invalid: remove the prefix Bearer" });
+});
+
 test("missing tokens are rejected", async () => {
   const nothing = undefined as unknown as string;
   const reason = { name: "TypeError", message: /^the token is undefined, not a string/ };

@@ -57,7 +57,10 @@ def main() -> int:
     except KeyboardInterrupt:
         print("interrupted: run the job again to continue", file=sys.stderr)
         return 130
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        print(f"cannot read {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
+    except ValueError as error:
         print(error, file=sys.stderr)
         return 2
     except ComplianceError as error:

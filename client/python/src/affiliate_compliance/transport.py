@@ -51,6 +51,8 @@ def checked_token(text: object) -> str:
     if not isinstance(text, str):
         raise ValueError(f"the token is a {type(text).__name__}, not a string or a function")
     token = text.strip()
+    if token.lower().startswith("bearer "):
+        raise ValueError("the token is invalid: remove the prefix Bearer")
     if not TOKEN.fullmatch(token):
         raise ValueError("the token is empty" if not token else "the token is invalid: it contains a space (omit `Bearer`), a line break or another invalid character")
     return token
