@@ -108,8 +108,8 @@ impl MonitoringService for Monitoring {
     }
 
     async fn review_url(&self, request: Request<ReviewUrlRequest>) -> Served<ReviewUrlResponse> {
-        let (company, request) = self.accept(request)?;
-        Ok(Response::new(reviews::review(company, request).await?))
+        let company = CompanyWriter { id: caller(&request)?.company_id, context: &self.0 };
+        Ok(Response::new(reviews::review(company, request.into_inner()).await?))
     }
 
     async fn open_case(&self, request: Request<OpenCaseRequest>) -> Served<OpenCaseResponse> {
@@ -128,8 +128,8 @@ impl MonitoringService for Monitoring {
     }
 
     async fn update_case(&self, request: Request<UpdateCaseRequest>) -> Served<UpdateCaseResponse> {
-        let (company, request) = self.accept(request)?;
-        Ok(Response::new(case_updates::update(company, request).await?))
+        let company = CompanyWriter { id: caller(&request)?.company_id, context: &self.0 };
+        Ok(Response::new(case_updates::update(company, request.into_inner()).await?))
     }
 
     async fn resolve_case(&self, request: Request<ResolveCaseRequest>) -> Served<ResolveCaseResponse> {

@@ -5,7 +5,7 @@
 mod formats;
 mod violations;
 
-pub use formats::{normalised_url, start_date, timestamp};
+pub use formats::{must_be_time, normalised_url, start_date, timestamp};
 pub use violations::{MAX_VIOLATIONS, Violation, Violations, label};
 
 use std::fmt::{self, Write as _};
@@ -62,7 +62,7 @@ pub fn item_failure<R: Record + Check>(item: &R) -> Option<ItemFailure> {
         }
         let message = match field.format {
             Format::Country => format!("{text} is not a valid ISO 3166-1 alpha-2 country code."),
-            format => formats::violation(format, &label(field.name)),
+            format => formats::violation(format, &label(field.name), text),
         };
         Some(ItemFailure { field: field.name, codes, message })
     })
@@ -121,7 +121,7 @@ impl Checker {
         // Within a list, the violation fails only its item.
         let fails_item = self.item > 0 && field.item_codes.is_some();
         if !fails_item && !formats::matches(field.format, text) {
-            self.violated(name, field, |label| formats::violation(field.format, label));
+            self.violated(name, field, |label| formats::violation(field.format, label, text));
         }
     }
 
@@ -324,7 +324,7 @@ mod tests {
                 "The affiliates.1.email_one field must be a valid email address.",
                 "The selected affiliates.1.status is invalid. It must be one of: active, inactive, probation, suspended, \
                  terminated, forgotten.",
-                "The affiliates.1.start_date field must match the format YYYY-MM-DD or MM/DD/YYYY.",
+                "The affiliates.1.start_date field must be an existing date.",
             ]
         );
     }

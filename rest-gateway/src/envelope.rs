@@ -231,6 +231,9 @@ pub(crate) fn respond_with(status: StatusCode, json: impl Into<Body>) -> Respons
     (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], json.into()).into_response()
 }
 
+/// The message for a change that contains only unknown fields.
+pub(crate) const NO_KNOWN_FIELD: &str = "The request contains no known field, so nothing changed.";
+
 /// A rejected request.
 #[derive(Clone, Debug)]
 pub(crate) struct Rejection(pub(crate) Error);

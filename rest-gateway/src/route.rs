@@ -159,29 +159,43 @@ impl Display for Location {
 
 /// The first few ignored names. A name in several list elements appears once, with the first element.
 #[derive(Default)]
-pub(crate) struct Ignored(Vec<(Location, String)>);
+pub(crate) struct Ignored {
+    names: Vec<(Location, String)>,
+    /// Whether the body has a known field, except the record's ID.
+    has_known: bool,
+}
 
 impl Ignored {
     pub(crate) fn add(&mut self, location: Location, name: &str) {
-        if self.0.len() == MAX_IGNORED_NAMES {
+        if self.names.len() == MAX_IGNORED_NAMES {
             return;
         }
         let end = name.char_indices().nth(MAX_IGNORED_CHARS).map_or(name.len(), |(end, _)| end);
         let name = &name[..end];
-        if !self.0.iter().any(|(other, known)| known == name && other.field() == location.field()) {
-            self.0.push((location, name.to_owned()));
+        if !self.names.iter().any(|(other, known)| known == name && other.field() == location.field()) {
+            self.names.push((location, name.to_owned()));
         }
+    }
+
+    /// Notes a known field.
+    pub(crate) fn note_known(&mut self, location: Location, name: &str) {
+        self.has_known |= location == Location::Top && name != "id";
+    }
+
+    /// Returns whether all fields of the body are unknown, except the record's ID.
+    pub(crate) fn is_everything(&self) -> bool {
+        !self.names.is_empty() && !self.has_known
     }
 
     /// Moves the body's own names to the front.
     pub(crate) fn sort(&mut self) {
-        self.0.sort_by_key(|(location, _)| *location != Location::Top);
+        self.names.sort_by_key(|(location, _)| *location != Location::Top);
     }
 
     /// Returns the header value: percent-encoded names, separated by commas.
     pub(crate) fn header(&self) -> Option<HeaderValue> {
         let mut value = String::new();
-        for (location, name) in &self.0 {
+        for (location, name) in &self.names {
             let separator = if value.is_empty() { "" } else { ", " };
             // Writing to a String cannot fail.
             let _ = write!(value, "{separator}{location}");

@@ -9,7 +9,7 @@ use compliance_api::{
     catalogue::Vocabulary,
     error::{Error, Reason},
     record::{Access, Record as _},
-    rules::Violations,
+    rules::{Violations, check},
     v1::{
         CaseInput, CloseCaseRequest, CloseCaseResponse, ReopenCaseRequest, ReopenCaseResponse, ResolveCaseRequest,
         ResolveCaseResponse, UpdateCaseRequest, UpdateCaseResponse,
@@ -118,9 +118,9 @@ pub(super) async fn update(
     company: CompanyWriter<'_>,
     request: UpdateCaseRequest,
 ) -> Result<UpdateCaseResponse, Error> {
+    let mut violations = check(&request);
     let case = request.case.unwrap_or_default();
     let names = company.names(|names| names.knows_record(&case)).await?;
-    let mut violations = Violations::new();
     let change = CaseUpdate::new(&names, &mut violations, "", case, request.update_mask.as_ref());
     no_violations(violations)?;
     let Applied { changed, etag, affiliate_etag } =
@@ -204,7 +204,11 @@ pub(super) async fn reopen(
     let mut violations = Violations::new();
     let status = names.resolve(&mut violations, "case_status", Vocabulary::CaseStatus, None, name);
     if status.is_some_and(|status| ended.contains(&status)) {
-        violations.report("case_status", |label| format!("The selected {label} does not reopen a case."));
+        let ended: Vec<&str> = ended.clone().filter_map(|id| Vocabulary::CaseStatus.default_name(id)).collect();
+        let ended = ended.join(", ");
+        violations.report("case_status", |label| {
+            format!("The selected {label} does not reopen a case. It must not be one of: {ended}.")
+        });
     }
     no_violations(violations)?;
     let change = CaseUpdate::status(status.unwrap_or(OPEN));

@@ -130,7 +130,7 @@ impl CompanyNames {
         let known: Vec<&str> = defaults.chain(own.map(|entry| entry.name.as_str())).collect();
         let more = if known.len() > MAX_LISTED_NAMES { ", …" } else { "" };
         let known = known[..known.len().min(MAX_LISTED_NAMES)].join(", ");
-        violations.report(path, |label| format!("The selected {label} is invalid; known: {known}{more}."));
+        violations.report(path, |label| format!("The selected {label} is invalid. It must be one of: {known}{more}."));
     }
 }
 
@@ -156,6 +156,6 @@ mod tests {
         let mut violations = Violations::new();
         names.resolve_infraction(&mut violations, "", Some("Tax"), Some("evasion"));
         let violation = violations.iter().next().unwrap();
-        assert_eq!(violation.message, "The selected infraction name is invalid; known: weight loss.");
+        assert_eq!(violation.message, "The selected infraction name is invalid. It must be one of: weight loss.");
     }
 }

@@ -48,8 +48,8 @@ pub(super) async fn open_one(company: CompanyWriter<'_>, request: OpenCaseReques
                 .with("fields", fields.join(",")))
         }
         (ResultCode::NotFound, _) => {
-            let field = violations.iter().next().map(|violation| violation.path.as_str()).unwrap_or_default();
-            Err(Error::new(Reason::ReferenceNotFound, msg).with("field", field))
+            let fields: Vec<&str> = violations.iter().map(|violation| violation.path.as_str()).collect();
+            Err(Error::new(Reason::ReferenceNotFound, msg).with("field", fields.join(",")))
         }
         _ => Err(Error::invalid(violations)),
     }
@@ -146,7 +146,9 @@ fn read(names: &CompanyNames, violations: &mut Violations, request: OpenCaseRequ
     let mut change = CaseUpdate::new(names, violations, "case.", case, None);
     let is_reported = |path: &str| violations.iter().any(|violation| violation.path == path);
     if change.case.affiliate_field().is_none() && !is_reported("case.affiliate_id") && !is_reported("case") {
-        violations.required("case.client_affiliate_id");
+        violations.report("case.client_affiliate_id", |label| {
+            format!("The {label} field is required, unless you send case.affiliate_id.")
+        });
     }
     let incidents = request.incidents.into_iter().enumerate();
     change.incidents = incidents

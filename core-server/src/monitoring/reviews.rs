@@ -7,7 +7,7 @@ use std::{
 
 use compliance_api::{
     error::Error,
-    rules::Violations,
+    rules::check,
     v1::{ReviewUrlRequest, ReviewUrlResponse, UrlReview},
 };
 use prost_types::FieldMask;
@@ -55,13 +55,13 @@ struct Reviewed {
 }
 
 pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest) -> Result<ReviewUrlResponse, Error> {
+    let mut violations = check(&request);
     let ReviewUrlRequest { id, review, update_mask, etag } = request;
     let review = review.unwrap_or_default();
     let replaces_infractions = writes_infractions(&review, update_mask.as_ref());
     let are_known =
         |names: &CompanyNames| names.knows_record(&review) && infractions::are_known(names, review.infractions.iter());
     let names = company.names(are_known).await?;
-    let mut violations = Violations::new();
     let infractions = Infraction::within(&names, &mut violations, &review.infractions);
     let review = FieldUpdates::masked(&names, &mut violations, "", review, update_mask.as_ref(), &REQUIRED);
     no_violations(violations)?;

@@ -202,7 +202,7 @@ async fn invalid_cases_do_not_fail_the_batch() {
     assert_eq!(paths(4), ["case.case_country", "case.risk_level"]);
     assert_eq!(
         results[4].violations[1].description,
-        "The selected case.risk_level is invalid; known: Low, Medium, High, Critical."
+        "The selected case.risk_level is invalid. It must be one of: Low, Medium, High, Critical."
     );
     assert_eq!(paths(5), ["incidents.1.url", "incidents.2.url_id"]);
     assert_eq!(

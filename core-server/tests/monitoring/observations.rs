@@ -241,8 +241,7 @@ async fn invalid_items_do_not_fail_the_batch() {
     let results = company.observe(items).await;
     let saved: Vec<bool> = results.iter().map(|result| result.code() == ResultCode::Saved).collect();
     assert_eq!(saved, [true, false, false, false, false, true]);
-    let known =
-        "The selected incident status is invalid; known: New, Open, In Violation, Approved, Remediated, Archived.";
+    let known = "The selected incident status is invalid. It must be one of: New, Open, In Violation, Approved, Remediated, Archived.";
     assert_eq!(violations(&results[1].violations), [("incident_status", known)]);
     assert_eq!(results[1].msg, known);
     assert_eq!(violations(&results[2].violations), [("url", "The url field must be a valid URL.")]);
@@ -260,7 +259,9 @@ async fn invalid_items_do_not_fail_the_batch() {
     ];
     assert!(expected.iter().all(|path| paths.contains(path)), "{paths:?}");
     let name = &results[4].violations.iter().find(|violation| violation.field.ends_with("0.infraction_name")).unwrap();
-    assert!(name.description.ends_with("known: expired promo code, misleading offer, incentivised traffic."));
+    assert!(
+        name.description.ends_with("It must be one of: expired promo code, misleading offer, incentivised traffic.")
+    );
     assert_eq!(results[4].code(), ResultCode::UpdateFailed);
 }
 

@@ -21,17 +21,29 @@ pub(super) fn matches(format: Format, text: &str) -> bool {
 }
 
 /// Returns the message for a string that does not match a format.
-pub(super) fn violation(format: Format, label: &str) -> String {
+pub(super) fn violation(format: Format, label: &str, text: &str) -> String {
     let must = match format {
         Format::Country => return format!("{} It must be an ISO 3166-1 alpha-2 code.", unknown(label)),
         Format::Unspecified => "is invalid",
         Format::Email => "must be a valid email address",
         Format::Url => "must be a valid URL",
+        Format::Date | Format::StartDate if has_shape(text, "0000-00-00") => "must be an existing date",
         Format::Date => "must match the format YYYY-MM-DD",
         Format::StartDate => "must match the format YYYY-MM-DD or MM/DD/YYYY",
-        Format::Timestamp => "must match the format YYYY-MM-DD HH:MM:SS",
+        Format::Timestamp => must_be_time(text),
     };
     format!("The {label} field {must}.")
+}
+
+/// Returns what an invalid time must be.
+pub fn must_be_time(text: &str) -> &'static str {
+    let is_impossible = has_shape(text, "0000-00-00 00:00:00");
+    if is_impossible { "must be an existing date and time" } else { "must match the format YYYY-MM-DD HH:MM:SS" }
+}
+
+/// Returns whether a text has the same characters as `shape`, with any digits.
+fn has_shape(text: &str, shape: &str) -> bool {
+    text.replace(|next: char| next.is_ascii_digit(), "0") == shape
 }
 
 /// Returns the message for an unknown value.

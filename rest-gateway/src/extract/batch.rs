@@ -30,7 +30,9 @@ pub(crate) struct Input<'de> {
 /// Reads a body that is one object.
 pub(super) fn one<M: Check>(Input { bytes, ignored, .. }: Input<'_>) -> Result<Draft<'_>, Error> {
     let value = read(bytes, ValueShape::object(M::MESSAGE, Location::Top, &mut *ignored));
-    let Value::Object(object) = value.map_err(|error| not_json(bytes, &error))? else { return Err(not_an_object()) };
+    let Value::Object(object) = value.map_err(|error| not_json(bytes, &error))? else {
+        return Err(not_an_object::<M>(bytes));
+    };
     ignored.sort();
     Ok(Draft::of(object, Violations::new()))
 }
@@ -99,8 +101,11 @@ fn not_json(bytes: &[u8], error: &serde_json::Error) -> Error {
     Error::invalid(Violations::one("body", message))
 }
 
-fn not_an_object() -> Error {
-    Error::invalid(Violations::one("body", "The body must be a JSON object."))
+/// Returns the error for a body that is not an object. For a bare list, the error names the list's key.
+fn not_an_object<M: Check>(bytes: &[u8]) -> Error {
+    let list = list_of(M::MESSAGE).filter(|_| bytes.trim_ascii_start().starts_with(b"["));
+    let key = list.map(|(list, _)| format!(" Send the list in the field {}.", list.name)).unwrap_or_default();
+    Error::invalid(Violations::one("body", format!("The body must be a JSON object.{key}")))
 }
 
 /// A body with the fields of a record `M`, or with a list of records for a batch request `R`.
@@ -143,7 +148,7 @@ impl<'de, M: Check + Message + Default, R: Check + Message + Default> Document<'
         };
         match read(bytes, &mut document) {
             Ok(true) => Ok(document),
-            Ok(false) => Err(not_an_object()),
+            Ok(false) => Err(not_an_object::<R>(bytes)),
             Err(error) => Err(document.refused.unwrap_or_else(|| not_json(bytes, &error))),
         }
     }
@@ -198,9 +203,11 @@ impl<'de, M: Check + Message + Default, R: Check> Shape<'de> for &mut Document<'
                 // The last list wins. Discard an earlier list with its violations.
                 (self.of_list, self.is_checked) = (Violations::new(), false);
                 self.list = Some(entries.next_value_seed(Read(ListShape(&mut *self)))?);
-            } else if !self.top.read(&name, &mut entries, self.ignored)?
-                && !self.options.read(&name, &mut entries, self.ignored)?
+            } else if self.top.read(&name, &mut entries, self.ignored)?
+                || self.options.read(&name, &mut entries, self.ignored)?
             {
+                self.ignored.note_known(Location::Top, &name);
+            } else {
                 self.ignored.add(Location::Top, &name);
                 entries.next_value::<IgnoredAny>()?;
             }

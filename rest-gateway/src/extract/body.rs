@@ -52,6 +52,8 @@ pub(crate) struct RequestBody {
     pub(super) file: Option<Box<FileHead>>,
     /// Whether the content type is JSON.
     is_named_json: bool,
+    /// Whether all fields of the body are unknown, except the record's ID.
+    pub(crate) is_unknown: bool,
 }
 
 /// The parts of a file request, except its body.
@@ -94,7 +96,7 @@ impl FromRequest<Arc<Gateway>> for RequestBody {
             caller.accept(Query::of(&parts).refuse_options()).await?;
         }
         let is_named_json = is_json(&parts.headers);
-        Ok(Self { caller, bytes, memory, file, is_named_json })
+        Ok(Self { caller, bytes, memory, file, is_named_json, is_unknown: false })
     }
 }
 
@@ -124,6 +126,7 @@ impl RequestBody {
             if compliance_api::has_all(&violations) { Ok(request) } else { Err(Error::invalid(violations)) }
         });
         let request = request.map_err(|error| self.with_advice(error));
+        self.is_unknown = ignored.is_everything();
         if let Some(ignored) = ignored.header() {
             // Each body is parsed only once, so the cell is empty.
             let _ = self.caller.record.ignored_fields.set(ignored);

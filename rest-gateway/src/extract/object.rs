@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use compliance_api::{
     description::{Field, Kind, Message as Description},
     error::Error,
-    rules::{Violations, label, timestamp},
+    rules::{Violations, label, must_be_time, timestamp},
     wire::MAX_ITEMS,
 };
 use prost::{
@@ -222,7 +222,9 @@ impl<'de> Shape<'de> for ValueShape<'_> {
         };
         let mut object = Object::new(message);
         while let Some(Key(name)) = entries.next_key()? {
-            if !object.read(&name, &mut entries, ignored)? {
+            if object.read(&name, &mut entries, ignored)? {
+                ignored.note_known(location, &name);
+            } else {
                 ignored.add(location, &name);
                 entries.next_value::<IgnoredAny>()?;
             }
@@ -267,7 +269,8 @@ fn encode(
         (Kind::Flag, _) => {
             // Request options accept only true and false.
             let flag = value.as_flag().filter(|_| field.may_be_absent || text.is_none());
-            encoding::bool::encode(number, &flag.ok_or("must be true or false")?, message);
+            let must = if field.may_be_absent { "must be yes or no" } else { "must be true or false" };
+            encoding::bool::encode(number, &flag.ok_or(must)?, message);
         }
         (Kind::Choice(choices), _) => {
             let chosen = choices.iter().find(|(_, name)| text.is_some_and(|text| in_json(name) == text));
@@ -284,7 +287,7 @@ fn encode(
         // An empty string means no timestamp.
         (Kind::Message(_), _) if text == Some("") => {}
         (Kind::Message(_), _) => {
-            let seconds = text.and_then(timestamp).ok_or("must match the format YYYY-MM-DD HH:MM:SS")?;
+            let seconds = text.and_then(timestamp).ok_or_else(|| must_be_time(text.unwrap_or_default()))?;
             encoding::message::encode(number, &Timestamp { seconds, nanos: 0 }, message);
         }
     }

@@ -175,14 +175,19 @@ impl Query {
     pub(crate) fn changes(&self, last_event_id: Option<&str>) -> Result<ListChangesRequest, Error> {
         let sent = self.request::<ListChangesRequest>();
         let in_query = self.parameters().filter(|(name, value)| name == LAST_EVENT_PARAMETER && !value.is_empty());
-        let last = last_event_id.filter(|last| !last.is_empty()).map(Cow::Borrowed);
+        let last = last_event_id.filter(|last| !last.is_empty()).map(|last| ("Last-Event-ID", Cow::Borrowed(last)));
         // Clients append the parameter on every reconnect, so the last value wins.
-        let Some(last) = last.or_else(|| in_query.last().map(|(_, value)| value)) else { return sent };
+        let in_query = || in_query.last().map(|(_, value)| (LAST_EVENT_PARAMETER, value));
+        let Some((name, last)) = last.or_else(in_query) else { return sent };
         let text = form_urlencoded::Serializer::new(String::new()).append_pair("after", &last).finish();
         let replacing = Self { text, route: self.route }.request::<ListChangesRequest>();
         // The core never sees the replaced value, so check it here.
         let mut violations = violations_of(&sent);
-        violations.merge(violations_of(&replacing));
+        let mut of_last = Violations::new();
+        for violation in violations_of(&replacing) {
+            of_last.report(name, |label| violation.message.replacen("after", label, 1));
+        }
+        violations.merge(of_last);
         match (sent, replacing) {
             (Ok(sent), Ok(last)) if violations.is_empty() => Ok(ListChangesRequest { after: last.after, ..sent }),
             _ => Err(Error::invalid(violations)),

@@ -14,7 +14,10 @@ use self::batch::{create_batch, outcome, respond_to_batch};
 use crate::{
     accept::{Format, varied},
     caller::Caller,
-    envelope::{Detail, Envelope, OfFile, Rejection, respond, respond_saved, respond_tagged, with_etag, with_location},
+    envelope::{
+        Detail, Envelope, NO_KNOWN_FIELD, OfFile, Rejection, respond, respond_saved, respond_tagged, with_etag,
+        with_location,
+    },
     extract::{
         bodies::{Create, Input, Update, create_affiliates, sync_affiliates, update_affiliates},
         body::RequestBody,
@@ -168,7 +171,7 @@ async fn create_one(caller: &Caller, request: CreateAffiliateRequest) -> Result<
 pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Rejection> {
     let parse = |input: Input<'_>| update_affiliates(input, &path, &if_match);
     let result = match body.read(parse).await? {
-        Update::One(request) => Box::pin(update_one(&body.caller, *request)).await,
+        Update::One(request) => Box::pin(update_one(&body, *request)).await,
         Update::Batch(request) => {
             let call = body.caller.call(request, |core, request| core.affiliates.batch_update_affiliates(request));
             let updated = call.await;
@@ -178,12 +181,12 @@ pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBod
     Ok(body.respond(result?))
 }
 
-async fn update_one(caller: &Caller, request: UpdateAffiliateRequest) -> Result<Response, Rejection> {
-    let call = caller.call(request, |core, request| core.affiliates.update_affiliate(request));
+async fn update_one(body: &RequestBody, request: UpdateAffiliateRequest) -> Result<Response, Rejection> {
+    let call = body.caller.call(request, |core, request| core.affiliates.update_affiliate(request));
     let updated = call.await?.message;
     let detail = Detail {
         affiliate_id: Some(updated.affiliate_id),
-        msg: "Affiliate updated successfully.",
+        msg: if body.is_unknown { NO_KNOWN_FIELD } else { "Affiliate updated successfully." },
         ..Detail::default()
     };
     Ok(with_etag(respond_saved(StatusCode::OK, detail), &updated.etag))

@@ -13,8 +13,8 @@ use crate::{
     accept::{Format, varied},
     caller::Caller,
     envelope::{
-        Detail, Envelope, OfFile, Rejection, respond, respond_saved, respond_tagged, respond_to_items, with_affiliate,
-        with_etag, with_location,
+        Detail, Envelope, NO_KNOWN_FIELD, OfFile, Rejection, respond, respond_saved, respond_tagged, respond_to_items,
+        with_affiliate, with_etag, with_location,
     },
     extract::{bodies, body::RequestBody, request::Query},
     head::{IfMatch, IfNoneMatch, PathId},
@@ -121,7 +121,11 @@ pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBod
     let request = body.read(|input| bodies::case(input, &path, &if_match)).await?;
     let call = body.caller.call(request, |core, request| core.monitoring.update_case(request));
     let updated = call.await?.message;
-    let msg = if updated.changed { "Case updated." } else { "The case already has these values." };
+    let msg = match updated.changed {
+        true => "Case updated.",
+        false if body.is_unknown => NO_KNOWN_FIELD,
+        false => "The case already has these values.",
+    };
     let etag = with_affiliate(updated.etag, &updated.affiliate_etag);
     Ok(respond_changed(body, updated.case_id, &etag, msg))
 }

@@ -15,7 +15,8 @@ use crate::{
     accept::{Format, varied},
     caller::{Caller, CoreResponse, Opened},
     envelope::{
-        Detail, Envelope, OfFile, Rejection, respond, respond_saved, respond_tagged, results, with_affiliate, with_etag,
+        Detail, Envelope, NO_KNOWN_FIELD, OfFile, Rejection, respond, respond_saved, respond_tagged, results,
+        with_affiliate, with_etag,
     },
     extract::{
         bodies::{add_urls, review_url},
@@ -117,7 +118,8 @@ pub(crate) async fn get(
 pub(crate) async fn review(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(|input| review_url(input, &path, &if_match)).await?;
     let reviewed = body.caller.call(request, |core, request| core.monitoring.review_url(request)).await?.message;
-    let detail = Detail { url_id: Some(reviewed.url_id), msg: "URL reviewed.", ..Detail::default() };
+    let msg = if body.is_unknown { NO_KNOWN_FIELD } else { "URL reviewed." };
+    let detail = Detail { url_id: Some(reviewed.url_id), msg, ..Detail::default() };
     let etag = with_affiliate(reviewed.etag, &reviewed.affiliate_etag);
     Ok(body.respond(with_etag(respond_saved(StatusCode::OK, detail), &etag)))
 }

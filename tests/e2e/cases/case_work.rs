@@ -1,10 +1,11 @@
 //! Case work: opens, updates and closes cases, and reviews URLs.
 
+use serde_json::json;
 use tonic::Code;
 
 use super::{
     Case, Expect,
-    expect::{case_unknown, found, invalid, mixed, ok, refused, url_unknown},
+    expect::{case_unknown, found, invalid, mixed, no_known_field, ok, refused, url_unknown},
     records, run_table,
 };
 
@@ -116,6 +117,10 @@ async fn cases_are_opened_updated_and_closed() {
             r#"{"request_id":"R-1","case":{"client_affiliate_id":"A-1"}}"#,
             saved(200, "<3>", "The case was already opened."),
         ),
+        given("unknown fields change nothing")
+            .patch("/cases/<3>", r#"{"colour":"red"}"#, no_known_field(saved(200, "<3>", "")))
+            .only_rest()
+            .get("/cases/<3>", case(&[])),
         given("case fields are changed and cleared")
             .patch("/cases/<3>", all, saved(200, "<3>", "Case updated."))
             .get("/cases/<3>", case(changed))
@@ -229,6 +234,8 @@ async fn reviews_update_urls() {
             .get("/urls/<2>", url(&[("infractions", &trademark)])),
         given("review without fields changes nothing")
             .patch("/urls/<2>", "{}", reviewed())
+            .patch("/urls/<2>", r#"{"notes":"x"}"#, no_known_field(reviewed()))
+            .only_rest()
             .get("/urls/<2>", url(&[("last_review_date", "null")])),
         given("infractions in a review require a type")
             .patch(
@@ -285,6 +292,14 @@ async fn invalid_case_requests_are_rejected() {
                 r#"{"request_id":"R-2","case":{"client_affiliate_id":"A-1"},"incidents":[{"incident_type":"form","reference":"f"},{"incident_type":"url","url":"https://unknown.example/"}]}"#,
                 named(unknown("URL not found."), r#""fields":["incidents.1.url"]"#),
             )
+            .post(
+                "/cases",
+                r#"{"request_id":"R-2","case":{"client_affiliate_id":"A-2"},"incidents":[{"incident_type":"url","url":"https://unknown.example/"}]}"#,
+                named(
+                    unknown("No affiliate of the company has this identifier. (and 1 more error)"),
+                    r#""fields":["case.client_affiliate_id","incidents.0.url"]"#,
+                ),
+            )
             .patch(
                 "/cases/<3>",
                 r#"{"affiliate_id":9007199254740991}"#,
@@ -308,9 +323,10 @@ async fn invalid_case_requests_are_rejected() {
         ),
         given("unknown names are rejected").patch(
             "/cases/<3>",
-            r#"{"risk_level":"Grave","case_status":null}"#,
+            json!({"risk_level": "Grave", "case_status": null, "case_worker": "x".repeat(256)}),
             invalid(&[
-                ("risk_level", "The selected risk level is invalid; known: Low, Medium, High, Critical."),
+                ("case_worker", "The case worker field must not be greater than 255 characters."),
+                ("risk_level", "The selected risk level is invalid. It must be one of: Low, Medium, High, Critical."),
                 ("case_status", "The case status field cannot be cleared."),
             ]),
         ),

@@ -176,7 +176,7 @@ async fn invalid_audit_searches_are_rejected() {
                 ("before", "The before field must be between 1 and 9007199254740991."),
                 ("resource", resource),
                 ("id", "The id field must be between 1 and 9007199254740991."),
-                ("from", "The from field must match the format YYYY-MM-DD HH:MM:SS."),
+                ("from", "The from field must be an existing date and time."),
                 ("to", "The to field must match the format YYYY-MM-DD HH:MM:SS."),
                 ("limit", "The limit field must be between 1 and 1000."),
             ]),

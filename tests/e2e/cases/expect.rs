@@ -119,6 +119,13 @@ pub(super) fn updated_one(id: &str) -> Expect {
     good(200, updated_item(id))
 }
 
+/// A change that contains only unknown fields. The body is that of another change.
+pub(super) fn no_known_field(other: Expect) -> Expect {
+    let (start, _) = other.body.rsplit_once(r#""msg":"#).expect("the body contains a message");
+    let body = format!(r#"{start}"msg":"The request contains no known field, so nothing changed."}}}}"#);
+    Expect { body, ..other }
+}
+
 /// A batch create whose items all succeeded.
 pub(super) fn batch_created(items: &[String]) -> Expect {
     good(201, array(items))

@@ -61,7 +61,11 @@ async fn invalid_json_bodies_are_rejected() {
     ] {
         for (method, path) in [("POST", "/affiliates"), ("PUT", "/affiliates/<1>"), ("POST", "/urls")] {
             let case = Case::new(format!("{method} {path} with {body}")).given_affiliate("C", "N");
-            cases.push(case.call(method, path, Some(body.to_owned()), invalid_one("body", message)).only_rest());
+            let list = if path == "/urls" { "urls" } else { "affiliates" };
+            let key =
+                if body.starts_with('[') { format!(" Send the list in the field {list}.") } else { String::new() };
+            let invalid = invalid_one("body", &format!("{message}{key}"));
+            cases.push(case.call(method, path, Some(body.to_owned()), invalid).only_rest());
         }
     }
     run_table(cases).await;

@@ -54,17 +54,12 @@ async fn invalid_parameters_are_rejected() {
             }
         }
         for name in dates {
+            let message = format!("The {} field must be an existing date.", name.replace('_', " "));
+            for value in ["2024-02-30", "2023-02-29", "0000-01-01"] {
+                add(path, &format!("{name}={value}"), invalid_one(name, &message), false);
+            }
             let message = format!("The {} field must match the format YYYY-MM-DD.", name.replace('_', " "));
-            for value in [
-                "2024-02-30",
-                "2023-02-29",
-                "02/29/2024",
-                "2024-2-9",
-                "yesterday",
-                "2024-02-29T00:00:00",
-                "20240229",
-                "0000-01-01",
-            ] {
+            for value in ["02/29/2024", "2024-2-9", "yesterday", "2024-02-29T00:00:00", "20240229"] {
                 add(path, &format!("{name}={value}"), invalid_one(name, &message), false);
             }
         }

@@ -162,10 +162,12 @@ fn non_object_bodies_are_rejected() {
         let expected = format!("The body must be valid JSON. {error}");
         assert!(path == "body" && message.starts_with(&expected), "{body}: {message}");
     }
-    for body in ["5", "null", "\"a\"", "[{}]", "true", "1.5"] {
+    for body in ["5", "null", "\"a\"", "true", "1.5"] {
         let expected = expected(&[("body", "The body must be a JSON object.")]);
         assert_eq!(violations(create(body).unwrap_err()), expected, "{body}");
     }
+    let of_list = expected(&[("body", "The body must be a JSON object. Send the list in the field affiliates.")]);
+    assert_eq!(violations(create("[{}]").unwrap_err()), of_list);
     let deep = "[".repeat(200_000);
     assert_eq!(violations(create(&deep).unwrap_err())[0].0, "body");
     let within = format!(r#"{{"city":{deep}{}}}"#, "]".repeat(200_000));

@@ -175,9 +175,9 @@ fn query_and_last_event_id_violations_are_reported_together() {
         let error = query("/api/changes", Some(text)).changes(last).unwrap_err();
         error.violations.into_iter().map(|violation| violation.path).collect::<Vec<_>>()
     };
-    assert_eq!(paths("limit=x&types=url,x", Some("?")), ["after", "types.1", "limit"]);
-    assert_eq!(paths("limit=0&after=x", Some("-1")), ["after", "limit"]);
-    assert_eq!(paths("limit=0&after=5", Some("9007199254740992")), ["after", "limit"]);
+    assert_eq!(paths("limit=x&types=url,x", Some("?")), ["Last-Event-ID", "types.1", "limit"]);
+    assert_eq!(paths("limit=0&after=x", Some("-1")), ["Last-Event-ID", "after", "limit"]);
+    assert_eq!(paths("limit=0&after=5", Some("9007199254740992")), ["Last-Event-ID", "limit"]);
     assert_eq!(paths("after=x", Some("7")), ["after"]);
     let request = query("/api/changes", Some("limit=5&after=3")).changes(Some("7")).unwrap();
     assert_eq!((request.after, request.limit), (Some(7), Some(5)));
