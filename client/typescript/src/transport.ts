@@ -244,7 +244,7 @@ function checkedToken(text: string): string {
   }
   // RFC 6750
   if (!/^[\w.~+/-]+=*$/.test(token)) {
-    const reason = "the token is invalid: it contains a space (omit `Bearer`), a line break or another invalid character";
+    const reason = "the token is invalid: it contains a space, a line break or another invalid character";
     throw new TypeError(token === "" ? "the token is empty" : reason);
   }
   return token;

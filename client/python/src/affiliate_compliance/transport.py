@@ -54,7 +54,7 @@ def checked_token(text: object) -> str:
     if token.lower().startswith("bearer "):
         raise ValueError("the token is invalid: remove the prefix Bearer")
     if not TOKEN.fullmatch(token):
-        raise ValueError("the token is empty" if not token else "the token is invalid: it contains a space (omit `Bearer`), a line break or another invalid character")
+        raise ValueError("the token is empty" if not token else "the token is invalid: it contains a space, a line break or another invalid character")
     return token
 
 
