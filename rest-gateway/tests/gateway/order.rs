@@ -139,6 +139,17 @@ async fn unknown_paths_and_wrong_methods_need_no_token() {
 }
 
 #[tokio::test]
+async fn pages_with_trailing_slash_redirect() {
+    let gateway = Gateway::with_core(&Fake::default()).await;
+    for (path, to) in [("/docs/", "../docs"), ("/console/", "../console")] {
+        // The OpenAPI document omits redirects, so the response is not checked against it.
+        let response = gateway.bare(Method::GET, path).send().await.unwrap();
+        assert_eq!((response.status().as_u16(), response.headers()["location"].to_str().unwrap()), (308, to));
+    }
+    assert_eq!(gateway.get("/docs/nothing/").await.status, 404);
+}
+
+#[tokio::test]
 async fn errors_reveal_no_secrets() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let sentence = "Unexpected server error. Please contact the server administrator.";
