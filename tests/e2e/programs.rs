@@ -103,9 +103,13 @@ async fn last_event_id_works_as_header_or_parameter() {
             let text = String::from_utf8(text).unwrap();
             assert!(text.contains(expected), "{query} {last:?}: {text}");
         }
-        for (query, last) in [("?lastEventId=x", None), ("?lastEventId=1", Some("x")), ("", Some("-1"))] {
+        for (query, last, field) in [
+            ("?lastEventId=x", None, "lastEventId"),
+            ("?lastEventId=1", Some("x"), "Last-Event-ID"),
+            ("", Some("-1"), "Last-Event-ID"),
+        ] {
             let refused = RestResponse::of(watch(query, last)).await;
-            assert_eq!((refused.status, refused.paths()), (422, vec!["after".to_owned()]), "{query}");
+            assert_eq!((refused.status, refused.paths()), (422, vec![field.to_owned()]), "{query}");
         }
     }
 }
