@@ -70,7 +70,8 @@ fn contradiction(matches: &ArgMatches) -> Option<(String, String)> {
     let is_contradicted = |id: &str, other: &str| match (id, other) {
         ("data_dir", "core_url") => core_url == Some(ValueSource::EnvVariable),
         (_, "core_url") => core_url.is_some(),
-        ("data_dir", _) => source(other).is_some(),
+        // `serve` keeps its signing secret in the data folder, whatever its database.
+        ("data_dir", _) => command != "serve" && source(other).is_some(),
         _ => false,
     };
     let others = ["database_url", "database_url_file", "core_url"];

@@ -81,7 +81,7 @@ fn invalid_settings_fail_before_creating_anything() {
         (serve(&[]), &[("DATABASE_URL", "postgres://u:Hid4en@h")], &["DATABASE_URL", "names no database"]),
         (words(&["migrate", "--database-url", "postgres://h/d", "--service-role", ""]), &[], &["--service-role"]),
         (
-            serve(&["--data-dir", "/nonexistent"]),
+            words(&["restored", "--data-dir", "/nonexistent"]),
             &[("DATABASE_URL", "postgres://u:Hid4en@h/d")],
             &["--data-dir and DATABASE_URL choose different databases"],
         ),

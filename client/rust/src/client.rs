@@ -199,7 +199,7 @@ async fn within<T, E: Into<Error>>(longest: Duration, work: impl Future<Output =
 /// State of a call's retries.
 #[derive(Default)]
 struct Tries {
-    /// Number of failed tries. For a list, counted since the last message.
+    /// Number of failed tries. For a list, counted since the last new record.
     failed: u32,
     /// The token of the last try.
     token: Option<Authorization>,

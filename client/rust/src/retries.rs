@@ -10,8 +10,8 @@ use crate::Error;
 /// exceeded. If the first try of an update changed the record, a retry with an etag fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// Maximum number of tries, including the first; 30 by default, which take more than a minute. For a list, each message resets the
-    /// count. After two passed deadlines in a row, the client does not try again.
+    /// Maximum number of tries, including the first; 30 by default, which take more than a minute. For a list, each new record
+    /// resets the count. After a failed try, a passed deadline is final.
     pub tries: u32,
     /// The wait before the second try; 100 ms by default. The wait doubles with each subsequent try, with random jitter. The client
     /// adds the wait that the service asks for.

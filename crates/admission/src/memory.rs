@@ -128,10 +128,15 @@ impl Reservation {
         }
     }
 
+    /// Returns how many bytes would fit in total if nothing else were reserved.
+    pub fn most(&self) -> usize {
+        let Memory { total, quota, .. } = self.memory;
+        self.company.map_or(total / WITHOUT_COMPANY, |_| quota)
+    }
+
     /// Returns whether `bytes` in total would fit if nothing else were reserved.
     pub fn can_reach(&self, bytes: usize) -> bool {
-        let Memory { total, quota, .. } = self.memory;
-        bytes <= self.company.map_or(total / WITHOUT_COMPANY, |_| quota)
+        bytes <= self.most()
     }
 
     /// Creates an empty reservation for the same company.

@@ -31,7 +31,7 @@ pub(crate) struct Input<'de> {
 pub(super) fn one<M: Check>(Input { bytes, ignored, .. }: Input<'_>) -> Result<Draft<'_>, Error> {
     let value = read(bytes, ValueShape::object(M::MESSAGE, Location::Top, &mut *ignored));
     let Value::Object(object) = value.map_err(|error| not_json(bytes, &error))? else {
-        return Err(not_an_object::<M>(bytes));
+        return Err(Error::invalid(Violations::one("body", NOT_AN_OBJECT)));
     };
     ignored.sort();
     Ok(Draft::of(object, Violations::new()))
@@ -101,11 +101,13 @@ fn not_json(bytes: &[u8], error: &serde_json::Error) -> Error {
     Error::invalid(Violations::one("body", message))
 }
 
-/// Returns the error for a body that is not an object. For a bare list, the error names the list's key.
+const NOT_AN_OBJECT: &str = "The body must be a JSON object.";
+
+/// Returns the error for a batch that is not an object. For a bare list, the error names the list's key.
 fn not_an_object<M: Check>(bytes: &[u8]) -> Error {
     let list = list_of(M::MESSAGE).filter(|_| bytes.trim_ascii_start().starts_with(b"["));
     let key = list.map(|(list, _)| format!(" Send the list in the field {}.", list.name)).unwrap_or_default();
-    Error::invalid(Violations::one("body", format!("The body must be a JSON object.{key}")))
+    Error::invalid(Violations::one("body", format!("{NOT_AN_OBJECT}{key}")))
 }
 
 /// A body with the fields of a record `M`, or with a list of records for a batch request `R`.

@@ -49,11 +49,16 @@ async fn collect(
     if capacity > SMALL {
         reserve(memory, capacity)?;
     }
+    let most = limit.min(memory.most());
     loop {
         if bytes.len() > capacity {
-            // The allocator keeps freed memory for a while. A body that grew step by step, and was then rejected, would use up more memory
-            // than it reserved.
-            capacity = if capacity < LARGE_REQUEST { LARGE_REQUEST.min(limit) } else { limit };
+            if capacity >= most {
+                return Err(Error::body_too_large());
+            }
+            // The allocator keeps freed memory for a while, so bodies that were rejected after many small steps would use much more
+            // memory than they reserved.
+            let larger = [LARGE_REQUEST, 16 * LARGE_REQUEST].into_iter().find(|step| *step > capacity);
+            capacity = larger.unwrap_or(most).min(most);
             wait_to_reserve(memory, capacity).await?;
         }
         // One extra byte shows whether the body has ended.
@@ -195,6 +200,17 @@ mod tests {
             let body = Body::from(vec![b' '; size]);
             assert_eq!(read(&memory, body, false).await.unwrap_err().reason, reason, "{size}");
         }
+    }
+
+    #[tokio::test]
+    async fn bodies_without_a_length_can_use_the_whole_quota() {
+        let memory = Memory::new(LIMIT, LIMIT / 2);
+        let sent = vec![b' '; LIMIT / 2];
+        for (body, is_gzip) in [(in_parts(&sent, 999), false), (in_parts(&gzip(&sent), 999), true)] {
+            assert_eq!(read(&memory, body, is_gzip).await.unwrap().0.len(), sent.len());
+        }
+        let larger = in_parts(&vec![b' '; LIMIT / 2 + 1], 999);
+        assert_eq!(read(&memory, larger, false).await.unwrap_err().reason, Reason::BodyTooLarge);
     }
 
     #[tokio::test]

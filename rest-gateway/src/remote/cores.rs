@@ -189,7 +189,7 @@ impl RemoteCore {
             };
             if let Some(error) = status.source().filter(is_of_connection) {
                 report_failure(&self.name, failure_reason(error), error);
-            } else if status.code() != Code::DeadlineExceeded {
+            } else if !matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled) {
                 tracing::warn!(
                     core = self.name,
                     error = status.message(),

@@ -25,7 +25,7 @@ LOG = logging.getLogger("affiliate_compliance_grpc")
 
 Item = TypeVar("Item", bound=Message)
 
-# Status codes that the client retries. It retries DEADLINE_EXCEEDED only once in a row.
+# Status codes that the client retries. A stream that can resume also retries DEADLINE_EXCEEDED, but not twice in a row.
 AGAIN = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
 # Seconds before the second attempt. The wait doubles with each attempt, up to LONGEST_WAIT, with random jitter.
 FIRST_WAIT = 0.1
@@ -205,7 +205,7 @@ class Client:
         last = affiliate_sync_pb2.SyncAffiliatesRequest(report_absent=report_absent, absent_status=absent_status, max_absent=max_absent)
         last.validate_only = validate_only
         send = self._exchange(affiliate_sync_pb2.SyncAffiliatesRequest)
-        attempts = Attempts(self._tries, callable(self._token))
+        attempts = Attempts(self._tries, callable(self._token), resumes=False)
         while True:
             try:
                 responses = list(send(iter([*chunks, last]), metadata=self._metadata()))
@@ -241,8 +241,8 @@ class Client:
 class Attempts:
     """Counts a call's attempts, and waits between them."""
 
-    def __init__(self, tries: int, may_renew: bool) -> None:
-        self.failed, self.tries, self.may_renew = 0, tries, may_renew
+    def __init__(self, tries: int, may_renew: bool, *, resumes: bool = True) -> None:
+        self.failed, self.tries, self.may_renew, self.may_resume = 0, tries, may_renew, resumes
 
     def again(self, refused: Refusal, end: float | None = None) -> None:
         """Waits before the next attempt, or raises the error."""
@@ -253,10 +253,12 @@ class Attempts:
         refused.is_retry = self.failed > 0
         self.failed += 1
         # The service ends a long stream at its own time limit. Without progress, another attempt would only end there again.
-        may_resume = refused.code == grpc.StatusCode.DEADLINE_EXCEEDED and not refused.is_retry
+        is_over = refused.code == grpc.StatusCode.DEADLINE_EXCEEDED
+        may_retry = self.may_resume if is_over else refused.code in AGAIN
+        self.may_resume &= not is_over
         wait = refused.retry_after + min(FIRST_WAIT * 2 ** (self.failed - 1), LONGEST_WAIT) * random.uniform(0.5, 1)
         is_late = end is not None and time.monotonic() + wait >= end
-        if not (refused.code in AGAIN or may_resume) or self.failed >= self.tries or is_late:
+        if not may_retry or self.failed >= self.tries or is_late:
             raise refused from None
         LOG.info("%s; retrying in %.1f s", refused, wait)
         time.sleep(wait)

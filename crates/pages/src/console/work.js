@@ -161,12 +161,14 @@ export async function work(section, id, first, signal, { reload, changed }) {
       .map((name) => element("li", {}, `${fieldLabel(name)}: `, shown(before, name), " → ", shown(record, name)));
     // A note joins the conversation, whatever someone else has changed. But it may be there already.
     const isNote = Object.keys(wanted).join() === "note" && !isEditing && !isUnsure;
+    if (list.length > 0) {
+      showActions();
+      changed(record);
+    }
     if (list.length === 0 || isNote) {
       await (isDone ? reloadAfter(done) : again());
       return;
     }
-    showActions();
-    changed(record);
     put(element("div", { class: "message error", role: "alert" },
       element("p", {}, `${isDone ? "Your change is saved, but" : "Nothing was saved:"} someone else has changed this ${what}.`),
       element("ul", { "aria-label": "Changes by someone else" }, list),
@@ -205,7 +207,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
           await attempt(signal, () => showConflict(wanted, done, afterConflict), (other) => put(rejectionMessage(other, null)));
           return;
         }
-        isUnsure ||= [0, 504].includes(rejection.status);
+        isUnsure ||= [0, 500, 502, 504].includes(rejection.status);
         const message = rejectionMessage(rejection, [409, 422].includes(rejection.status) ? null : again);
         const links = showViolations(controls, rejection.errors);
         if (links.length > 0) message.append(element("ul", {}, links));

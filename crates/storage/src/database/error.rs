@@ -105,13 +105,15 @@ pub enum DatabaseError {
 impl DatabaseError {
     /// Returns whether the same attempt may succeed later.
     ///
-    /// For example, the database may start, a password may be rotated, or another program may migrate the schema.
+    /// For example, the database may start, a password may be rotated, or another program may migrate or restore the schema.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Connect { source, .. } => !matches!(source, sqlx::Error::Configuration(_)),
-            Self::History(_) | Self::NotMigrated { .. } | Self::NotDistributed { .. } | Self::SharedSession { .. } => {
-                true
-            }
+            Self::History(_)
+            | Self::NotMigrated { .. }
+            | Self::NotDistributed { .. }
+            | Self::Incomplete { .. }
+            | Self::SharedSession { .. } => true,
             _ => false,
         }
     }
