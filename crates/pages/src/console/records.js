@@ -92,7 +92,7 @@ export function recordView(section, id) {
           element("div", { class: "head" }, badges.filter((field) => record[field]).map((field) => badge(record[field])),
             record.affiliate_name && [affiliateLink(record), element("a", { href: affiliateAddress(record, "cases") }, "Cases of this affiliate"),
               element("a", { href: affiliateAddress(record, "urls") }, "URLs of this affiliate")],
-            isUrl && record.case_id !== null && element("a", { href: `#/cases/${record.case_id}` }, `Case ${record.case_id}`)),
+            isUrl && record.case_id !== null && element("span", {}, "Last attached to ", element("a", { href: `#/cases/${record.case_id}` }, `Case ${record.case_id}`))),
           opening?.messages,
           element("div", { class: "desk" },
             element("div", { class: "found" }, element("h2", {}, found.title),

@@ -68,6 +68,8 @@ async function links(page) {
   await onRecord(page, `Case ${record.case_id}`);
   await page.getByRole("region", { name: "Incidents" }).getByRole("link", { name: `URL ${url.id}`, exact: true }).click();
   await onRecord(page, `URL ${url.id}`);
+  // The API names only the latest case of a URL.
+  await page.locator(".head").getByText(`Last attached to Case ${record.case_id}`, { exact: true }).waitFor();
   await page.locator("main").getByRole("link", { name: `Case ${record.case_id}`, exact: true }).click();
   await onRecord(page, `Case ${record.case_id}`);
   await page.locator(".head").getByRole("link", { name: record.affiliate_name }).click();
