@@ -6,7 +6,7 @@ import { badge, isBadge } from "./badges.js";
 import { copyButton } from "./copy.js";
 import { label, recordFields } from "./description.js";
 import { element, present, table, value } from "./elements.js";
-import { infractionText } from "./infractions.js";
+import { incidentAbout, incidentControls, leftInfractions } from "./incidents.js";
 import { openCase } from "./open-case.js";
 import { recordGroups } from "./record-groups.js";
 import { call } from "./requests.js";
@@ -47,23 +47,20 @@ function shown(name, record) {
   return value(content);
 }
 
-/** Returns a cell in the infraction or incident table. */
-function foundCell(item, name) {
+/** Returns a cell in the infraction or incident table. `remove` returns the button that removes the item. */
+function foundCell(item, name, remove) {
   if (name === "created_date") return timestamp(item[name], { isShort: true });
   if (name === "incident_type") return label(item[name]);
   if (name !== "content") return value(item[name]);
-  if (item.url_id === null) return value(item.reference);
-  return [element("a", { href: `#/urls/${item.url_id}` }, `URL ${item.url_id}`), " ", value(item.url), " ", copyButton(item.url, `the URL ${item.url_id}`)];
+  if (item.url_id === null) return [value(item.reference), " ", remove(item)];
+  return [element("a", { href: `#/urls/${item.url_id}` }, `URL ${item.url_id}`), " ", value(item.url), " ", copyButton(item.url, `the URL ${item.url_id}`), " ", remove(item)];
 }
 
 /** Returns the button that opens a case about a URL, and the node for its messages. */
 function openCaseAbout(record, signal, hasChanges) {
-  const { id, affiliate_id: affiliate, case_id: existing, infractions } = record;
-  const [infraction] = infractions;
-  const incident = { incident_type: "url", url_id: id, infraction_type: infraction?.infraction_type, infraction_name: infraction?.infraction_name };
-  // A case has one incident for each URL, with one infraction.
-  const done = infractions.length > 1 ? `The case was opened with the first of ${infractions.length} infractions: ${infractionText(infraction)}.` : undefined;
-  return openCase({ client_affiliate_id: affiliate }, [incident], signal, hasChanges, { existing, done });
+  const { affiliate_id: affiliate, case_id: existing } = record;
+  const left = leftInfractions(record);
+  return openCase({ client_affiliate_id: affiliate }, [incidentAbout(record)], signal, hasChanges, { existing, done: left ? `The case was opened ${left}.` : undefined });
 }
 
 /** Returns the view of a record in `urls` or `cases`. */
@@ -71,6 +68,7 @@ export function recordView(section, id) {
   const { schema, resource, kind, key, badges, name, found } = KINDS[section];
   return async ({ signal }) => {
     let form = null;
+    const incidents = section === "cases" ? incidentControls(id, signal, { hasChanges: () => form.hasChanges(), reload: () => render(null) }) : null;
     const mayLeave = () => !form.hasChanges() || confirm("Leave without saving your changes?");
     const render = async (message, isNote = false) => {
       const [fields, { body, tag }] = await Promise.all([recordFields(schema), call("GET", `api/${section}/${id}`, { signal })]);
@@ -78,7 +76,7 @@ export function recordView(section, id) {
         const isUrl = section === "urls";
         const isHeading = isUrl && record.url.length <= LONGEST_URL;
         const heading = element("h1", { tabindex: "-1", class: isUrl && "address" }, value(isHeading ? record.url : name(record)));
-        const rows = record[found.name].map((item) => found.columns.map((field) => foundCell(item, field)));
+        const rows = record[found.name].map((item) => found.columns.map((field) => foundCell(item, field, incidents?.remove)));
         const opening = isUrl && record.affiliate_name ? openCaseAbout(record, signal, () => form.hasChanges()) : null;
         const left = new Set([found.name, key, "affiliate_name", "case_id", isHeading ? "url" : "", ...SECTIONS[section].fields]);
         const others = fields.filter((field) => !left.has(field.name)).map((field) => ({ ...field, label: label(field.name) }));
@@ -96,7 +94,7 @@ export function recordView(section, id) {
           opening?.messages,
           element("div", { class: "desk" },
             element("div", { class: "found" }, element("h2", {}, found.title),
-              rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none), groups([["Content", isContent]], isContent)),
+              rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none), incidents?.add, groups([["Content", isContent]], isContent)),
             element("aside", { "aria-label": "Properties" }, form.properties, groups(DETAILS, (field) => !isContent(field))),
             activity(resource, id, signal, { record, mayLeave, reload: render, note: form.note, editNote: form.editNote })));
         // Keep the scroll position after a save or a conflict.

@@ -14,7 +14,7 @@ async function caseWork(page) {
   const id = opened.detail.case_id;
   await page.goto(`${base}/console#/cases/${id}`);
   await onRecord(page, `Case ${id}`);
-  assert.deepEqual(await columnOf(page, "Incidents", 1), ["form 12"]);
+  assert.deepEqual(await columnOf(page, "Incidents", 1), ["form 12 Remove"]);
   const assign = page.getByRole("button", { name: "Assign to me" });
   await assign.click();
   await message(page, "Saved.");
@@ -217,4 +217,59 @@ async function opening(page) {
   assert.equal(await count(), before);
 }
 
-module.exports = { caseWork, review, opening };
+/** Adds a URL to a case by its ID and by its address, removes incidents, and undoes a removal. */
+async function incidents(page) {
+  const [{ id: affiliate }] = (await api("GET", "affiliates")).data;
+  const addresses = [`https://incidents.example/${Date.now()}/one`, `https://incidents.example/${Date.now()}/${"long/".repeat(100)}`];
+  const [one, long] = (await api("POST", "urls", { urls: addresses.map((url) => ({ url })) })).map(({ detail }) => detail.url_id);
+  await api("PATCH", `urls/${one}`, { infractions: [{ infraction_type: "Trademark" }] });
+  const form = { incident_type: "form", reference: "form 20", infraction_type: "Disclosure", infraction_name: null };
+  const { detail: { case_id: id } } = await api("POST", "cases", { request_id: `incidents-${Date.now()}`, case: { affiliate_id: affiliate }, incidents: [form] });
+  const kept = async () => (await read("cases", id)).incidents.map(({ url_id: url, reference, infraction_type: type }) => [url ?? reference, type]);
+  await page.goto(`${base}/console#/cases/${id}`);
+  await onRecord(page, `Case ${id}`);
+  const field = page.getByLabel("Add a URL to this case");
+  const add = async (text) => {
+    await field.fill(text);
+    await page.getByRole("button", { name: "Add the URL" }).click();
+  };
+  await field.focus();
+  const own = (await api("GET", `urls?distributor_id=${affiliate}`)).data.map((url) => String(url.id));
+  await becomes(() => page.locator("#case-urls option").evaluateAll((options) => options.map(({ value }) => value)), own);
+  await add("");
+  await message(page, "Enter the address or ID of a URL.");
+  await add("https://incidents.example/unknown");
+  await message(page, "Your company has no URL with this address or ID.");
+  await add("999999999");
+  await message(page, "Your company has no URL with this address or ID.");
+  await checked(page, "an unknown incident");
+  await add(String(one));
+  await message(page, `URL ${one} was added.`);
+  await add(addresses[1]);
+  await message(page, `URL ${long} was added.`);
+  assert.deepEqual(await kept(), [["form 20", "Disclosure"], [one, "Trademark"], [long, null]]);
+  // Adding a URL again could replace its infraction.
+  await api("PATCH", `urls/${one}`, { infractions: [{ infraction_type: "Disclosure" }] });
+  await add(addresses[0]);
+  await message(page, `The case already contains URL ${one}.`);
+  await checked(page, "a case with added incidents");
+
+  // Removing keeps unsaved input, and can be undone.
+  const remove = (name) => page.getByRole("button", { name: `Remove ${name} from the case` }).click();
+  await page.getByLabel("Note", { exact: true }).fill("Not saved");
+  await remove("form 20");
+  await message(page, "Save your changes first. Then try again.");
+  await page.getByLabel("Note", { exact: true }).fill("");
+  await remove("form 20");
+  await message(page, "form 20 was removed from the case.");
+  await becomes(kept, [[one, "Trademark"], [long, null]]);
+  await checked(page, "a removed incident");
+  await page.locator(".message").getByRole("button", { name: "Undo" }).click();
+  await message(page, "The change was undone.");
+  await becomes(async () => (await kept()).sort(), [[one, "Trademark"], [long, null], ["form 20", "Disclosure"]].sort());
+  await remove(`URL ${one}`);
+  await message(page, `URL ${one} was removed from the case.`);
+  await becomes(async () => (await columnOf(page, "Incidents", 2)).sort(), ["Disclosure", "–\nno value"].sort());
+}
+
+module.exports = { caseWork, review, opening, incidents };

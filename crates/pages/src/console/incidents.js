@@ -1,0 +1,131 @@
+// Adds incidents to a case, and removes them. The service accepts no tag here, because each request changes only its own incident.
+
+import { element, doneMessage, put as show, removeDone } from "./elements.js";
+import { field } from "./fields.js";
+import { infractionText } from "./infractions.js";
+import { attempt, rejectionMessage, showSaved } from "./rejections.js";
+import { call, Rejection } from "./requests.js";
+
+/** Maximum number of suggested URLs. */
+const MOST = 200;
+/** Maximum length of a search text, in characters. */
+const LONGEST = 256;
+
+/** Returns an incident about a URL. A case has one incident for each URL, with one infraction. */
+export function incidentAbout({ id, infractions: [infraction] }) {
+  return { incident_type: "url", url_id: id, infraction_type: infraction?.infraction_type, infraction_name: infraction?.infraction_name };
+}
+
+/** Says which infraction of a URL the case contains, or returns null if the URL has at most one. */
+export function leftInfractions({ infractions }) {
+  return infractions.length > 1 ? `with the first of ${infractions.length} infractions: ${infractionText(infractions[0])}` : null;
+}
+
+/** Returns the company's URL with this address or ID, or null. */
+async function urlNamed(text, signal) {
+  if (/^[1-9][0-9]{0,15}$/.test(text)) {
+    try {
+      const { body } = await call("GET", `api/urls/${text}`, { signal });
+      return body.data;
+    } catch (error) {
+      if (error instanceof Rejection && error.status === 404) return null;
+      throw error;
+    }
+  }
+  if (!/^https?:\/\//i.test(text)) return null;
+  const q = Array.from(text).slice(0, LONGEST).join("");
+  const { body } = await call("GET", "api/urls:search", { query: { q, limit: 50 }, signal });
+  return body.data.find(({ url }) => url === text) ?? null;
+}
+
+/**
+ * Returns the form that adds a URL to a case, and a function that returns the button that removes an incident. `hasChanges` returns whether
+ * the page has unsaved input. `reload` shows the case again, with the same form.
+ */
+export function incidentControls(id, signal, { hasChanges, reload }) {
+  const messages = element("div", {});
+  const put = (message) => show(messages, message);
+  let isRunning = false;
+  const mayLeave = () => !hasChanges() || confirm("Leave without saving your changes?");
+
+  /** Runs an action that returns its success message, or null if nothing was saved. */
+  async function run(action) {
+    if (isRunning) return;
+    // The page then reloads, which would discard unsaved input.
+    if (hasChanges()) {
+      put(element("div", { class: "message", role: "status" }, element("p", {}, "Save your changes first. Then try again.")));
+      return;
+    }
+    isRunning = true;
+    removeDone();
+    await attempt(signal, async () => {
+      const done = await action();
+      if (done === null) return;
+      await showSaved(done.text, async () => {
+        await reload();
+        put(doneMessage(done.undo ? [done.text, " ", done.undo] : done.text));
+      }, put, signal, mayLeave);
+    }, (rejection) => put(rejectionMessage(rejection, () => run(action))));
+    isRunning = false;
+  }
+
+  /** Sends an incident, and returns whether it was saved. */
+  async function send(operation, incident) {
+    const { body: [{ status, detail }] } = await call("POST", `api/cases/${id}/incidents${operation}`, { body: { incidents: [incident] }, signal });
+    if (status === "ok") return true;
+    put(element("div", { class: "message error", role: "alert" }, element("p", {}, `Nothing was saved. ${detail.msg}`)));
+    return false;
+  }
+
+  const list = element("datalist", { id: "case-urls" });
+  const input = element("input", { type: "text", autocomplete: "off", spellcheck: "false", list: list.id, placeholder: "Address or ID", on: { focus: () => suggest() } });
+  const { node, violate } = field("incident", "Add a URL to this case", input, { extra: list });
+  let isAsked = false;
+  /** Suggests the affiliate's newest URLs. If they cannot be read, the user can still type an address or ID. */
+  async function suggest() {
+    if (isAsked) return;
+    isAsked = true;
+    await attempt(signal, async () => {
+      const { body: { data: record } } = await call("GET", `api/cases/${id}`, { signal });
+      const { body } = await call("GET", "api/urls", { query: { distributor_id: record.distributor_id, per_page: MOST }, signal });
+      list.replaceChildren(...body.data.map((url) => element("option", { value: url.id, label: url.url })));
+    }, () => {});
+  }
+
+  const add = async () => {
+    const text = input.value.trim();
+    const refuse = (why) => {
+      violate([why]);
+      input.focus();
+      return null;
+    };
+    violate([]);
+    if (text === "") return refuse("Enter the address or ID of a URL.");
+    const url = await urlNamed(text, signal);
+    if (url === null) return refuse("Your company has no URL with this address or ID. Enter the whole address, or add the URL under URLs first.");
+    // If a colleague has added the URL, adding it again would replace the infraction.
+    const { body } = await call("GET", `api/cases/${id}`, { signal });
+    if (body.data.incidents.some((incident) => incident.url_id === url.id)) return refuse(`The case already contains URL ${url.id}.`);
+    if (!(await send("", incidentAbout(url)))) return null;
+    input.value = "";
+    const left = leftInfractions(url);
+    return { text: `URL ${url.id} was added${left ? `, ${left}` : ""}.` };
+  };
+
+  const restore = ({ incident_type, url_id, reference, infraction_type, infraction_name }) => async () => (
+    await send("", { incident_type, url_id, reference, infraction_type, infraction_name }) ? { text: "The change was undone." } : null);
+  const remove = (incident) => {
+    const name = incident.url_id === null ? incident.reference : `URL ${incident.url_id}`;
+    const undo = element("button", { type: "button", on: { click: () => run(restore(incident)) } }, "Undo");
+    return element("button", { type: "button", class: "copy", "aria-label": `Remove ${name} from the case`, on: { click: () => run(async () => (
+      await send(":detach", { incident_id: incident.incident_id }) ? { text: `${name} was removed from the case.`, undo } : null)) } }, "Remove");
+  };
+
+  return {
+    remove,
+    add: element("form", { class: "next-incident", "aria-label": "Add an incident", novalidate: true, on: { submit: (event) => {
+      event.preventDefault();
+      run(add);
+    } } }, messages, node, element("button", { type: "submit" }, "Add the URL")),
+  };
+}
