@@ -58,6 +58,7 @@ export function incidentControls(id, signal, { hasChanges, reload }) {
     }
     isRunning = true;
     removeDone();
+    violate([]);
     await attempt(signal, async () => {
       const done = await action();
       if (done === null) return;
@@ -99,7 +100,6 @@ export function incidentControls(id, signal, { hasChanges, reload }) {
       input.focus();
       return null;
     };
-    violate([]);
     if (text === "") return refuse("Enter the address or ID of a URL.");
     const url = await urlNamed(text, signal);
     if (url === null) return refuse("Your company has no URL with this address or ID. Enter the whole address, or add the URL under URLs first.");

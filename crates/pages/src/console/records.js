@@ -52,8 +52,10 @@ function foundCell(item, name, remove) {
   if (name === "created_date") return timestamp(item[name], { isShort: true });
   if (name === "incident_type") return label(item[name]);
   if (name !== "content") return value(item[name]);
-  if (item.url_id === null) return [value(item.reference), " ", remove(item)];
-  return [element("a", { href: `#/urls/${item.url_id}` }, `URL ${item.url_id}`), " ", value(item.url), " ", copyButton(item.url, `the URL ${item.url_id}`), " ", remove(item)];
+  if (item.url_id === null) return element("div", { class: "incident" }, element("div", { title: item.reference }, value(item.reference)), " ", element("div", {}, remove(item)));
+  return element("div", { class: "incident" },
+    element("div", { title: item.url }, element("a", { href: `#/urls/${item.url_id}` }, `URL ${item.url_id}`), " ", value(item.url)), " ",
+    element("div", {}, copyButton(item.url, `the URL ${item.url_id}`), " ", remove(item)));
 }
 
 /** Returns the button that opens a case about a URL, and the node for its messages. */

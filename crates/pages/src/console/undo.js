@@ -31,7 +31,8 @@ function undoing(change, names) {
   const fields = visibleFields(change).filter(({ field }) => kind.isOwn(field));
   const count = fields.length + (change.resource === "url" ? names.parts(change).length : 0);
   const body = Object.fromEntries(fields.map(({ field, before }) => [field in VOCABULARIES ? field.replace(/_id$/, "") : field, sent(field, before, names)]));
-  const isPossible = change.operation === "updated" && count > 0 && !Object.values(body).includes(undefined);
+  // Incidents have their own operations, so the history cannot undo their changes.
+  const isPossible = change.operation === "updated" && count > 0 && (change.resource === "url" || names.parts(change).length === 0) && !Object.values(body).includes(undefined);
   return isPossible ? { fields: new Map(fields.map(({ field, before }) => [field, before])), body } : null;
 }
 

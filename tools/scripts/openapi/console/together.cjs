@@ -94,7 +94,7 @@ async function otherConflicts(page) {
   assert.deepEqual(await changes(), ["Incidents: form 1 (Health Claim) → form 1 (Health Claim), form 2 (Health Claim)"]);
   // The heading and the table show the same state as the form.
   await becomes(() => page.getByRole("heading", { level: 1 }).innerText(), `${first.distributor_name} · Health Claim`);
-  assert.deepEqual(await columnOf(page, "Incidents", 1), ["form 1 Remove", "form 2 Remove"]);
+  assert.deepEqual(await columnOf(page, "Incidents", 1), ["form 1\nRemove", "form 2\nRemove"]);
   await press(page, "Close");
   await message(page, "The case is closed.");
   // The buttons and the history also show the current state.

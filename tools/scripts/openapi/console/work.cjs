@@ -14,7 +14,7 @@ async function caseWork(page) {
   const id = opened.detail.case_id;
   await page.goto(`${base}/console#/cases/${id}`);
   await onRecord(page, `Case ${id}`);
-  assert.deepEqual(await columnOf(page, "Incidents", 1), ["form 12 Remove"]);
+  assert.deepEqual(await columnOf(page, "Incidents", 1), ["form 12\nRemove"]);
   const assign = page.getByRole("button", { name: "Assign to me" });
   await assign.click();
   await message(page, "Saved.");
@@ -248,11 +248,25 @@ async function incidents(page) {
   await add(addresses[1]);
   await message(page, `URL ${long} was added.`);
   assert.deepEqual(await kept(), [["form 20", "Disclosure"], [one, "Trademark"], [long, null]]);
+  // The history cannot undo the change of an incident, only of the date that the service set with it.
+  await page.getByRole("list", { name: "Changes" }).locator("> li", { hasText: `the incident URL ${one}` }).waitFor();
+  assert.equal(await page.getByRole("list", { name: "Changes" }).getByRole("button", { name: /^Undo/ }).count(), 0);
   // Adding a URL again could replace its infraction.
   await api("PATCH", `urls/${one}`, { infractions: [{ infraction_type: "Disclosure" }] });
   await add(addresses[0]);
   await message(page, `The case already contains URL ${one}.`);
   await checked(page, "a case with added incidents");
+
+  // A long URL has two lines, and is complete in the tooltip.
+  const row = page.getByRole("region", { name: "Incidents", exact: true }).locator("tbody tr", { hasText: `URL ${long}` });
+  assert.equal(await row.getByTitle(addresses[1], { exact: true }).count(), 1);
+  for (const width of [721, 800, 1000, 1100, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    const { height } = await row.boundingBox();
+    assert.ok(height < 60, `an incident is ${height} px high at ${width} px`);
+    const text = await row.locator("bdi").boundingBox();
+    assert.ok(text.height > 30 && text.width > 90, `the URL has ${text.width} × ${text.height} px at ${width} px`);
+  }
 
   // Removing keeps unsaved input, and can be undone.
   const remove = (name) => page.getByRole("button", { name: `Remove ${name} from the case` }).click();
