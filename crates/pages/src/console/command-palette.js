@@ -26,6 +26,7 @@ function commands() {
     ["Open cases", () => go("#/cases?open=yes")],
     ["Overdue cases", () => go("#/cases?overdue=yes")],
     ["Cases", () => go("#/cases")],
+    ["Open a case", () => go("#/cases/new")],
     ["URLs", () => go("#/urls")],
     ["Add URLs", () => go("#/urls/new")],
     ["Affiliates", () => go("#/affiliates")],
@@ -39,10 +40,15 @@ function commands() {
 /** The kinds of records with numbers, and their lists. */
 const NUMBERED = [["Case", "cases"], ["URL", "urls"], ["Affiliate", "affiliates"]];
 
-/** Returns the commands whose names contain all words in the text, and commands that open records with this number or search for the text. */
+/**
+ * Returns the commands whose names contain all words in the text, and commands that open records with this number or search for the text. Names
+ * that begin with the text come first.
+ */
 function matching(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = commands().filter(([name]) => words.every((word) => name.toLowerCase().includes(word)));
+  const begins = (name) => Number(name.toLowerCase().startsWith(text.toLowerCase()));
+  found.sort(([one], [other]) => begins(other) - begins(one));
   const [, kind, id] = NUMBER.exec(text) ?? [];
   for (const [one, section] of id ? NUMBERED : []) {
     if (!kind || kind.toLowerCase() === one.toLowerCase()) found.push([`${one} ${id}`, () => go(`#/${section}/${id}`)]);

@@ -8,6 +8,7 @@ import { chartsView } from "./charts.js";
 import { element, show } from "./elements.js";
 import { clearHeader, showAccount, showCurrent, showHeader, showSearched } from "./header.js";
 import { listView } from "./lists.js";
+import { newCaseView } from "./open-case.js";
 import { overviewView } from "./overview.js";
 import { recordView } from "./records.js";
 import { attempt, rejectionMessage } from "./rejections.js";
@@ -36,7 +37,7 @@ const VIEWS = new Map(Object.entries({
   overview: overviewView, search: searchView, charts: chartsView,
   affiliates: listView("affiliates"), urls: listView("urls"), cases: listView("cases"),
   "affiliates/new": newAffiliateView, "affiliates/batch": addingView("affiliates"), "affiliates/named": namedAffiliateView,
-  "urls/new": addingView("urls"),
+  "urls/new": addingView("urls"), "cases/new": newCaseView,
 }));
 
 /** Returns the view function for a path, or null if there is none. */

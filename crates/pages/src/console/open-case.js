@@ -1,9 +1,12 @@
 // Opens a case for a URL or an affiliate.
 
-import { element, put, tell } from "./elements.js";
+import { pickAffiliate, typedAffiliate } from "./affiliate-lookup.js";
+import { element, put, show, tell } from "./elements.js";
+import { field } from "./fields.js";
 import { random } from "./pkce.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
+import { backLink } from "./visited.js";
 
 /**
  * Returns a button that opens a case with these fields and incidents, and the node for its messages. `hasChanges` returns whether the page has
@@ -31,5 +34,34 @@ export function openCase(fields, incidents, signal, hasChanges, { existing = nul
     await send();
     isOpening = false;
   };
-  return { button: element("button", { type: "button", on: { click: open } }, "Open a case"), messages };
+  return { button: element("button", { type: "button", on: { click: open } }, "Open a case"), messages, open };
+}
+
+/**
+ * Shows the form that opens a case for the affiliate that the user chooses.
+ * @param {any} view
+ */
+export function newCaseView({ signal }) {
+  const input = element("input", { type: "text", autocomplete: "off", spellcheck: "false", placeholder: "Name or ID" });
+  const { node, violate } = field("affiliate", "Affiliate", input, { isRequired: true });
+  const box = element("div", {});
+  let last = { id: null, opening: null };
+  const submit = () => attempt(signal, async () => {
+    const text = input.value.trim();
+    const { id, violation } = text === "" ? { violation: "Enter the affiliate's name or ID." } : await typedAffiliate(text, signal);
+    violate(violation ? [violation] : []);
+    if (violation) {
+      input.focus();
+      return;
+    }
+    // Keep the idempotency key of an attempt whose response was lost.
+    if (last.id !== id) last = { id, opening: openCase({ affiliate_id: Number(id) }, [], signal, () => false) };
+    box.replaceChildren(last.opening.messages);
+    await last.opening.open();
+  }, (rejection) => put(box, rejectionMessage(rejection, submit)));
+  show("Open a case", box, element("form", { "aria-label": "New case", novalidate: true, on: { submit: (event) => {
+    event.preventDefault();
+    submit();
+  } } }, node, element("p", { class: "actions" }, element("button", { type: "submit", class: "primary" }, "Open the case"), backLink("cases"))));
+  pickAffiliate(input, signal);
 }

@@ -219,11 +219,16 @@ async function commands(page) {
   await becomes(options, ["URL 2", "Search for “url 2”"]);
   await page.keyboard.press("Enter");
   await onRecord(page, "URL 2");
-  for (const [name, address] of [["My cases", /case_worker=bea/], ["Open cases", /open=yes$/], ["Add URLs", /urls\/new$/], ["New affiliate", /affiliates\/new$/]]) {
+  for (const [name, address] of [["My cases", /case_worker=bea/], ["Open cases", /open=yes$/], ["Open a case", /cases\/new$/], ["Add URLs", /urls\/new$/], ["New affiliate", /affiliates\/new$/]]) {
     await page.keyboard.press("Control+k");
     await dialog.getByRole("option", { name, exact: true }).click();
     await page.waitForURL(address);
   }
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("open a");
+  await becomes(options, ["Open a case", "Open cases", "Search for “open a”"]);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/cases\/new$/);
   await page.getByRole("button", { name: "Commands" }).click();
   await page.keyboard.type("sign out");
   await page.keyboard.press("Enter");

@@ -3,7 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { becomes, picture } = require("../browser.cjs");
-const { base, PHONE, WIDE, api, checked, columnOf, message, onRecord } = require("./common.cjs");
+const { base, PHONE, WIDE, api, checked, columnOf, heading, message, onRecord } = require("./common.cjs");
 
 const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
 const save = (page) => page.getByRole("button", { name: "Save", exact: true }).click();
@@ -187,6 +187,27 @@ async function opening(page) {
     await message(page, done);
     return read("cases", page.url().match(/cases\/(\d+)$/)[1]);
   };
+  // From the list of cases, the officer names the affiliate.
+  const [{ id: known, distributor_name: named }] = (await api("GET", "affiliates")).data;
+  await page.goto(`${base}/console#/cases`);
+  await page.getByRole("link", { name: "Open a case" }).click();
+  await heading(page, "Open a case");
+  const send = () => page.getByRole("button", { name: "Open the case" }).click();
+  await send();
+  await message(page, "Enter the affiliate's name or ID.");
+  await page.getByRole("combobox", { name: "Affiliate (required)" }).fill("Nobody by this name");
+  await send();
+  await message(page, "No affiliate name or ID contains this text.");
+  await page.getByRole("combobox", { name: "Affiliate (required)" }).fill("999999999");
+  await send();
+  await message(page, "No affiliate of the company has this identifier.");
+  await checked(page, "a new case");
+  await page.getByRole("combobox", { name: "Affiliate (required)" }).fill(named);
+  await send();
+  await onRecord(page, /^Case \d+$/);
+  await message(page, "The case was opened.");
+  assert.equal((await read("cases", page.url().match(/cases\/(\d+)$/)[1])).distributor_id, known);
+
   const { distributor_id: affiliate, incidents: none } = await open("affiliates/2", "Affiliate 2");
   assert.deepEqual([affiliate, none], [2, []]);
   const url = (await api("GET", "urls?per_page=200")).data.find(({ affiliate_name: name, infractions }) => name !== null && infractions.length > 0);
