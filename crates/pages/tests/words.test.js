@@ -7,7 +7,7 @@ import { byOption, crowdedLine, plainLines, urlColumn } from "../src/console/add
 import { alpha2, countryName } from "../src/console/countries.js";
 import { inLabels, label, rowError, words } from "../src/console/description.js";
 import { columnPicker, recordSplitter } from "../src/console/export.js";
-import { refusal } from "../src/console/session.js";
+import { allows, refusal } from "../src/console/session.js";
 import { tagsText } from "../src/console/tags.js";
 import { ago, due, hasEnded, instant, isTimestamp } from "../src/console/timestamps.js";
 import { isUndone } from "../src/console/undo.js";
@@ -184,4 +184,11 @@ test("changes by programs are not conflicts", () => {
   assert.deepEqual(changedFields("cases", record, { ...record, affiliate_name: "Anne", last_updated_date: "2026-01-02 03:04:05" }), []);
   const incidents = [{ incident_id: 1, incident_type: "form", reference: "form 1", url_id: null, infraction_type: null, infraction_name: null }];
   assert.deepEqual(changedFields("cases", record, { ...record, distributor_id: 2, case_country: "Switzerland", incidents }), ["distributor_id", "case_country", "incidents"]);
+});
+
+test("scopes are known unless the token has roles or is opaque", () => {
+  const token = (claims) => `e30.${btoa(JSON.stringify(claims))}.sig`;
+  for (const claims of [{ scope: "audit cases" }, { scp: ["audit", "cases"] }, { scp: "cases" }, { roles: [] }, { realm_access: { roles: ["officer"] } }]) assert.ok(allows("cases", token(claims)), JSON.stringify(claims));
+  for (const claims of [{}, { scope: "audit" }, { scope: "cases.read" }, { scope: 1 }]) assert.ok(!allows("cases", token(claims)), JSON.stringify(claims));
+  assert.ok(allows("cases", "opaque"));
 });

@@ -6,6 +6,7 @@ import { author, DATES, names as namesOf, operationName, visibleFields } from ".
 import { longText, VERY_LONG } from "./long-text.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
+import { allows } from "./session.js";
 import { agoNode } from "./timestamps.js";
 import { isUndone, undoButton } from "./undo.js";
 
@@ -108,13 +109,19 @@ export function activity(resource, id, signal, page = null) {
       }
       // The next note would replace the latest one, which this user cannot see in the history, so show it in the box.
       page?.editNote();
-      messages.replaceChildren(element("p", { class: "hint" }, `You don't have permission to see the history. Ask your operator for a token or role with the scope ${resource === "affiliate" ? "audit" : "cases"}.`));
+      refuse();
     });
     list.removeAttribute("aria-busy");
     isReading = false;
   };
+  const scope = resource === "affiliate" ? "audit" : "cases";
+  const refuse = () => {
+    messages.replaceChildren(element("p", { class: "hint" }, `You don't have permission to see the history. Ask your operator for a token or role with the scope ${scope}.`));
+    list.removeAttribute("aria-busy");
+  };
   const button = element("button", { type: "button", hidden: true, on: { click: readMore } }, "Show older changes");
   if (latest) list.append(latest);
-  readMore();
+  if (allows("audit") || allows(scope)) readMore();
+  else refuse();
   return element("section", { class: "story" }, element("h2", {}, page ? "Notes and history" : "History"), page?.note, messages, list, button);
 }

@@ -2,7 +2,7 @@
 
 import { element } from "./elements.js";
 import { NUMBER } from "./search.js";
-import { claims, signOut } from "./session.js";
+import { allows, claims, signOut } from "./session.js";
 
 /** Returns the address of a person's open cases, or null if the person is unknown. The default is the signed-in user. */
 export function myCases(person = claims().subject) {
@@ -26,7 +26,7 @@ function commands() {
     ["Open cases", () => go("#/cases?open=yes")],
     ["Overdue cases", () => go("#/cases?overdue=yes")],
     ["Cases", () => go("#/cases")],
-    ["Open a case", () => go("#/cases/new")],
+    ...(allows("cases") ? [/** @type {[string, () => void]} */ (["Open a case", () => go("#/cases/new")])] : []),
     ["URLs", () => go("#/urls")],
     ["Add URLs", () => go("#/urls/new")],
     ["Affiliates", () => go("#/affiliates")],

@@ -1,5 +1,7 @@
 // Builds DOM nodes. Record data becomes text nodes and attributes, never markup.
 
+import { allows } from "./session.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(node, properties, children) {
@@ -7,6 +9,8 @@ function fill(node, properties, children) {
     if (value === undefined || value === null || value === false) continue;
     if (name === "on") {
       for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+    } else if (name === "needs") {
+      node.hidden = !allows(value);
     } else {
       node.setAttribute(name, value === true ? "" : String(value));
     }
@@ -24,7 +28,8 @@ export function append(node, ...children) {
 }
 
 /**
- * Returns an element with these attributes. `on` contains event listeners by event name.
+ * Returns an element with these attributes. `on` contains event listeners by event name. If the token lacks the scope `needs`, the element is
+ * hidden.
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name} name
  * @param {Record<string, any>} properties

@@ -117,13 +117,13 @@ export function incidentControls(id, signal, { hasChanges, reload }) {
   const remove = (incident) => {
     const name = incident.url_id === null ? incident.reference : `URL ${incident.url_id}`;
     const undo = element("button", { type: "button", on: { click: () => run(restore(incident)) } }, "Undo");
-    return element("button", { type: "button", class: "copy", "aria-label": `Remove ${name} from the case`, on: { click: () => run(async () => (
+    return element("button", { type: "button", class: "copy", needs: "cases", "aria-label": `Remove ${name} from the case`, on: { click: () => run(async () => (
       await send(":detach", { incident_id: incident.incident_id }) ? { text: `${name} was removed from the case.`, undo } : null)) } }, "Remove");
   };
 
   return {
     remove,
-    add: element("form", { class: "next-incident", "aria-label": "Add an incident", novalidate: true, on: { submit: (event) => {
+    add: element("form", { class: "next-incident", needs: "cases", "aria-label": "Add an incident", novalidate: true, on: { submit: (event) => {
       event.preventDefault();
       run(add);
     } } }, messages, node, element("button", { type: "submit" }, "Add the URL")),

@@ -213,7 +213,7 @@ export function listView(section) {
     });
     present(titleOf(), heading, heading, form,
       element("div", { class: "toolbar" },
-        section === "cases" && element("a", { href: "#/cases/new", class: "button primary" }, "Open a case"),
+        section === "cases" && element("a", { href: "#/cases/new", class: "button primary", needs: "cases" }, "Open a case"),
         section === "urls" && element("a", { href: "#/urls/new", class: "button primary" }, "Add URLs"),
         section === "affiliates" && [element("a", { href: "#/affiliates/new", class: "button primary" }, "New affiliate"),
           element("a", { href: "#/affiliates/batch", class: "button" }, "Add several")],

@@ -34,7 +34,7 @@ export function openCase(fields, incidents, signal, hasChanges, { existing = nul
     await send();
     isOpening = false;
   };
-  return { button: element("button", { type: "button", on: { click: open } }, "Open a case"), messages, open };
+  return { button: element("button", { type: "button", needs: "cases", on: { click: open } }, "Open a case"), messages, open };
 }
 
 /**

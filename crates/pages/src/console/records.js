@@ -87,7 +87,7 @@ export function recordView(section, id) {
         const top = window.scrollY;
         present(`${isUrl ? "" : `${kind} ${id} · `}${name(record)} · ${record[badges[0]]}`, heading,
           element("p", { class: "crumbs" }, backLink(section), element("span", { class: "kind" }, element("span", {}, `${kind} ${id}`), " ", copyButton(id, "ID")),
-            opening?.button ?? (isUrl && element("span", { class: "hint" }, "You cannot open a case, because the URL has no affiliate."))),
+            opening?.button ?? (isUrl && element("span", { class: "hint", needs: "cases" }, "You cannot open a case, because the URL has no affiliate."))),
           element("div", { class: "title" }, heading, isUrl && copyButton(record.url, "URL")),
           element("div", { class: "head" }, badges.filter((field) => record[field]).map((field) => badge(record[field])),
             record.affiliate_name && [affiliateLink(record), element("a", { href: affiliateAddress(record, "cases") }, "Cases of this affiliate"),

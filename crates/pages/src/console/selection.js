@@ -4,10 +4,10 @@ import { count, counted, element, put } from "./elements.js";
 
 /**
  * Returns a list's check boxes and bar. `key` is the record's ID field, and `name` returns the label of a record's check box.
- * `controls` change the selected records. `matching` reads all records that match the filters, and lets users select records on other pages.
+ * `controls` change the selected records, which requires the scope `needs`. `matching` reads all records that match the filters, and lets users select records on other pages.
  * `chosen` in the result contains the selected records by ID, as the list showed them.
  */
-export function selection({ one, many, key, name, controls, matching = null }) {
+export function selection({ one, many, key, name, controls, needs = null, matching = null }) {
   const chosen = new Map();
   const boxes = new Map();
   let page = [];
@@ -55,7 +55,7 @@ export function selection({ one, many, key, name, controls, matching = null }) {
     bar,
     messages,
     chosen,
-    pageBox: element("label", { class: "check" }, pageBox),
+    pageBox: element("label", { class: "check", needs }, pageBox),
     /** Clears the selection and its messages. */
     clear,
     /** Shows a message above the bar. */
@@ -70,7 +70,7 @@ export function selection({ one, many, key, name, controls, matching = null }) {
     box: (record) => {
       const box = element("input", { type: "checkbox", "aria-label": `Select ${name(record)}`, on: { change: () => choose([record], box.checked) } });
       boxes.set(record[key], box);
-      return element("label", { class: "check" }, box);
+      return element("label", { class: "check", needs }, box);
     },
     /** Sets the records on the page and the number of matches. Without `matching`, deselects records that are no longer on the page. */
     shown: (records, matches = 0) => {

@@ -188,6 +188,16 @@ export function decoded(text) {
   }
 }
 
+/**
+ * Returns whether a token can have a scope. The service can also grant scopes to roles and does not say which, so a token with roles, or one
+ * that this page cannot read, can have every scope.
+ */
+export function allows(scope, text = token()) {
+  const found = decoded(text);
+  if (found === null || "roles" in found || "realm_access" in found) return true;
+  return [found.scope, found.scp].flat().filter((one) => typeof one === "string").join(" ").split(/\s+/).includes(scope);
+}
+
 /** Looks up a claim, first by its whole name, because names can be URLs with dots. */
 function lookUp(found, name) {
   if (typeof found !== "object" || found === null) return undefined;

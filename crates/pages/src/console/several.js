@@ -34,6 +34,7 @@ export function severalBar({ section, key, one, many, signal, filters, reload })
   const matching = async () => await attempt(signal, () => readList(`api/${section}`, filters(), signal), refused) ?? [];
   const chosen = selection({
     one, many, key, name: (record) => record.distributor_name ?? `${one} ${record[key]}`, controls: [field, control, apply, remove],
+    needs: isAffiliates ? null : "cases",
     matching: isAffiliates ? matching : null,
   });
   const put = (kind, ...content) => chosen.put(element("div", { class: `message ${kind}`, role: "status" }, ...content));

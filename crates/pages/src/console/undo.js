@@ -102,5 +102,5 @@ export function undoButton({ resource, id, change, names, later, put, record, ma
     });
     isRunning = false;
   }
-  return element("button", { type: "button", "aria-label": `Undo the change of ${change.time}`, on: { click: () => start(change.position) } }, "Undo");
+  return element("button", { type: "button", needs: "cases", "aria-label": `Undo the change of ${change.time}`, on: { click: () => start(change.position) } }, "Undo");
 }

@@ -7,7 +7,7 @@ import { fieldLabel } from "./history-words.js";
 import { entryOf, infractionOf, infractionsControl, infractionText } from "./infractions.js";
 import { attempt, rejectionMessage, showSaved } from "./rejections.js";
 import { call } from "./requests.js";
-import { claims } from "./session.js";
+import { allows, claims } from "./session.js";
 import { tagsControl, tagsText } from "./tags.js";
 import { hasEnded } from "./timestamps.js";
 import { vocabularies } from "./vocabularies.js";
@@ -103,6 +103,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
   const known = await vocabularies(signal);
   let { record, tag } = first;
   const me = claims().subject;
+  const isAllowed = allows("cases");
   const assign = element("button", { type: "button", on: { click: () => {
     box = messages;
     controls.get("case_worker").set(me);
@@ -244,7 +245,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
     // Screen readers announce each new text.
     if (unsaved.textContent !== text) unsaved.textContent = text;
     if (text) removeDone();
-    assign.hidden = !me || controls.get("case_worker")?.get() === me;
+    assign.hidden = !me || !isAllowed || controls.get("case_worker")?.get() === me;
   };
   const submit = (event) => {
     event.preventDefault();
@@ -262,9 +263,13 @@ export async function work(section, id, first, signal, { reload, changed }) {
   fill();
   showActions();
   showUnsaved();
+  if (!isAllowed) {
+    for (const control of /** @type {Iterable<HTMLInputElement>} */ (/** @type {unknown} */ (form.elements))) control.disabled = true;
+    actions.replaceChildren(element("span", { class: "hint" }, `You don't have permission to change this ${what}. Ask your operator for the scope cases.`));
+  }
   return {
     properties: element("section", { class: "panel properties" }, element("h2", {}, title), messages, form),
-    note: element("div", { class: "next-note" }, noteMessages, note.node, addNote),
+    note: element("div", { class: "next-note", needs: "cases" }, noteMessages, note.node, addNote),
     hasChanges: () => changes().length > 0,
     say: (text, isNote) => show(isNote ? noteMessages : messages, doneMessage(text)),
     /** Puts the latest note into the box for editing. */

@@ -2,7 +2,7 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const { becomes } = require("../browser.cjs");
+const { becomes, pressWith } = require("../browser.cjs");
 const { base, token, large, api, checked, column, heading, loaded, message, onRecord, section, signIn } = require("./common.cjs");
 
 const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
@@ -112,13 +112,35 @@ async function otherHistories(page) {
   await page.reload();
   await onRecord(page, `Case ${foreign}`);
   await page.getByText("You don't have permission to see the history.").waitFor();
-  const { risk_level: risk } = (await api("GET", `cases/${foreign}`, undefined, large)).data;
-  await page.getByLabel("Risk level").selectOption(risk === "High" ? "Low" : "High");
-  await page.getByRole("button", { name: "Save", exact: true }).click();
-  await message(page, "Nothing was saved: you don't have permission to do this. Ask your operator for the scope cases.");
-  await page.getByLabel("Risk level").selectOption(risk ?? "");
+  // Without the scope, the page shows the fields, but nothing that changes them.
+  await page.getByText("You don't have permission to change this case. Ask your operator for the scope cases.").waitFor();
+  const visible = async (names) => (await Promise.all(names.map(async (name) => await page.getByRole("button", { name }).or(page.getByRole("link", { name })).count() > 0 && name))).filter(Boolean);
+  assert.deepEqual([await page.getByLabel("Risk level").isDisabled(), await visible(["Save", "Close", "Assign to me", "Add the note", "Add the URL", /^Remove/, /^Undo/])], [true, []]);
+  await checked(page, "a case without permission");
+  await page.keyboard.press("Control+k");
+  const found = await page.getByRole("option").allInnerTexts();
+  assert.deepEqual([found.includes("Cases"), found.includes("Open a case")], [true, false]);
+  await page.keyboard.press("Escape");
+  for (const [list, boxes] of [["Cases", 0], ["URLs", 0], ["Affiliates", 21]]) {
+    await section(page, list);
+    await heading(page, new RegExp(`^${list} 1–`), 2);
+    assert.deepEqual([await page.getByRole("checkbox").count(), await visible([/^Open a case/])], [boxes, []], list);
+  }
+  await page.goto(`${base}/console#/affiliates/${(await api("GET", "affiliates?per_page=1", undefined, large)).data[0].id}`);
+  await page.getByText("You don't have permission to see the history. Ask your operator for a token or role with the scope audit.").waitFor();
+  assert.deepEqual(await visible(["Edit", "Open a case"]), ["Edit"]);
   // Without a subject in the token, the console does not show "My cases".
   assert.equal(await page.getByRole("link", { name: "My cases" }).count(), 0);
+
+  // The service can still reject a change, such as with a token from another tab.
+  await page.evaluate((text) => sessionStorage.setItem("compliance-token", text), token);
+  await page.goto(`${base}/console#/urls/${id}`);
+  await page.reload();
+  await onRecord(page, `URL ${id}`);
+  await page.getByLabel("False positive").selectOption("yes");
+  await pressWith(page, "Save", large);
+  await message(page, "Nothing was saved: you don't have permission to do this. Ask your operator for the scope cases.");
+  await page.getByLabel("False positive").selectOption("");
   await page.evaluate((text) => sessionStorage.setItem("compliance-token", text), token);
 }
 
