@@ -68,6 +68,7 @@ const COMPARISON: Comparison<ListComplianceCasesRequest> = Comparison {
         Value::Integer(|request| day(request.closed_after.as_deref())),
         Value::Integer(|request| day(request.closed_before.as_deref())),
         Value::Integer(|request| request.infraction_type_id.map(name_id)),
+        Value::Id(|request| request.url_id),
     ],
     sorts: &[
         (CaseSort::CaseStatus as i32, "u.case_status_id"),
@@ -108,6 +109,7 @@ pub(super) fn filters(request: ListAllComplianceCasesRequest) -> ListComplianceC
         closed_after: request.closed_after,
         closed_before: request.closed_before,
         infraction_type_id: request.infraction_type_id,
+        url_id: request.url_id,
         ..ListComplianceCasesRequest::default()
     }
 }

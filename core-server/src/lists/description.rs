@@ -73,6 +73,7 @@ pub(crate) struct Filter<Q> {
 /// Reads a filter's value from a request, by SQL type. Returns `None` if the request omits the filter.
 pub(crate) enum Value<Q> {
     Integer(fn(&Q) -> Option<i32>),
+    Id(fn(&Q) -> Option<i64>),
     Boolean(fn(&Q) -> Option<bool>),
     Text(fn(&Q) -> Option<String>),
     Texts(fn(&Q) -> Option<Vec<String>>),
@@ -83,6 +84,7 @@ impl<Q> Value<Q> {
     pub(super) fn is_asked(&self, request: &Q) -> bool {
         match self {
             Self::Integer(value) => value(request).is_some(),
+            Self::Id(value) => value(request).is_some(),
             Self::Boolean(value) => value(request).is_some(),
             Self::Text(value) => value(request).is_some(),
             Self::Texts(value) => value(request).is_some(),
@@ -98,6 +100,7 @@ impl<Q> Value<Q> {
     ) -> Query<'q, Postgres, PgArguments> {
         match self {
             Self::Integer(value) => query.bind(value(request)),
+            Self::Id(value) => query.bind(value(request)),
             Self::Boolean(value) => query.bind(value(request)),
             Self::Text(value) => query.bind(value(request)),
             Self::Texts(value) => query.bind(value(request)),
@@ -109,6 +112,7 @@ impl<Q> Value<Q> {
     pub(crate) fn sql_type(&self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Integer(_) => ("integer", "-2147483648", "2147483647"),
+            Self::Id(_) => ("bigint", "0", "9007199254740991"),
             Self::Boolean(_) => ("boolean", "false", "true"),
             Self::Text(_) => ("text", "''", "null"),
             Self::Texts(_) => ("text[]", "'{}'", "null"),

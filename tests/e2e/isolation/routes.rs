@@ -37,6 +37,7 @@ pub(crate) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/cases?distributor_id=<a>", ""),
     ("GET", "/cases?case_status_id=5201&created_after=2024-01-01", ""),
     ("GET", "/cases?open=yes&sort_by=infraction_type", ""),
+    ("GET", "/cases?url_id=<u>", ""),
     ("GET", "/cases/<c>", ""),
     ("PATCH", "/urls/<u>", r#"{"note":"New","infractions":[{"infraction_type":"Trademark"}]}"#),
     (

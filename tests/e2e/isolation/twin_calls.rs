@@ -172,6 +172,7 @@ calls! {
         risk_level_id: Some(0),
         sub_status_id: Some(0),
         infraction_type_id: Some(2),
+        url_id: Some(URL),
         ..ListComplianceCasesRequest::default()
     };
     "ComplianceCaseService/ListAllComplianceCases" stream cases.list_all_compliance_cases |twin|
@@ -179,6 +180,7 @@ calls! {
             risk_level_id: Some(0),
             sub_status_id: Some(0),
             infraction_type_id: Some(2),
+            url_id: Some(URL),
             ..ListAllComplianceCasesRequest::default()
         };
     "ComplianceCaseService/ListAllComplianceCases" stream cases.list_all_compliance_cases |twin|

@@ -1182,6 +1182,8 @@ class CaseFilters(TypedDict):
     """Only cases closed on or before this day, YYYY-MM-DD, UTC."""
     infraction_type_id: NotRequired[int]
     """Only cases with an incident whose infraction type has this ID. Every company starts with: 1 Earnings Claim, 2 Health Claim, 3 Product Claim, 4 Trademark, 5 Promotion, 6 Disclosure, 7 Traffic Quality, 8 Recruiting. It can add its own names."""
+    url_id: NotRequired[int]
+    """Only cases with an incident about the URL that has this ID."""
     changed_after: NotRequired[int]
     """Only cases that changed, or whose incidents changed, after this position in the record of changes. Get positions from `GET /api/changes` (gRPC: ListChanges)."""
 

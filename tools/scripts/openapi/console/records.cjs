@@ -68,8 +68,11 @@ async function links(page) {
   await onRecord(page, `Case ${record.case_id}`);
   await page.getByRole("region", { name: "Incidents" }).getByRole("link", { name: `URL ${url.id}`, exact: true }).click();
   await onRecord(page, `URL ${url.id}`);
-  // The API names only the latest case of a URL.
   await page.locator(".head").getByText(`Last attached to Case ${record.case_id}`, { exact: true }).waitFor();
+  await page.getByRole("link", { name: "Cases of this URL" }).click();
+  await becomes(() => column(page, 1), (await api("GET", `cases?url_id=${url.id}`)).data.map((other) => String(other.case_id)));
+  await page.goBack();
+  await onRecord(page, `URL ${url.id}`);
   await page.locator("main").getByRole("link", { name: `Case ${record.case_id}`, exact: true }).click();
   await onRecord(page, `Case ${record.case_id}`);
   await page.locator(".head").getByRole("link", { name: record.affiliate_name }).click();
