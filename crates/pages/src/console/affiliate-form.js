@@ -3,7 +3,7 @@
 import { capital } from "./badges.js";
 import { alpha2, countries } from "./countries.js";
 import { affiliateFields } from "./description.js";
-import { doneMessage, element, put, removeDone, show, tell, value } from "./elements.js";
+import { confirmLeave, doneMessage, element, put, removeDone, show, tell, value } from "./elements.js";
 import { field, haveValidDates, select, showViolations } from "./fields.js";
 import { attempt, rejectionMessage, showSaved } from "./rejections.js";
 import { call } from "./requests.js";
@@ -98,7 +98,7 @@ export function affiliateForm({ fields, title, record, signal, save, reload = ()
       element("ul", { "aria-label": "Changes by someone else" }, list),
       !isDone && element("p", {}, "What you typed stays in the form. Save again to apply it.")));
   }
-  const mayLeave = () => changes().length === 0 || confirm("Leave without saving your changes?");
+  const mayLeave = () => changes().length === 0 || confirmLeave();
   const showRecord = () => showSaved("Saved.", reload, (message) => put(messages, message), signal, mayLeave);
   const button = element("button", { type: "submit", class: "primary" }, "Save");
   let isSaving = false;

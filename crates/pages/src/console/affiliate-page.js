@@ -6,7 +6,7 @@ import { badge, isBadge } from "./badges.js";
 import { countryName } from "./countries.js";
 import { affiliateFields } from "./description.js";
 import { copyButton } from "./copy.js";
-import { doneMessage, element, present, put, value } from "./elements.js";
+import { confirmLeave, doneMessage, element, present, put, value } from "./elements.js";
 import { openCase } from "./open-case.js";
 import { recordGroups } from "./record-groups.js";
 import { related } from "./related.js";
@@ -62,7 +62,7 @@ export function affiliateView(id) {
         /** @type {HTMLElement} */ (form.node.querySelector("form :is(input, select, textarea)")).focus();
       };
       const cancel = () => {
-        if (form.hasChanges() && !confirm("Leave without saving your changes?")) return;
+        if (form.hasChanges() && !confirmLeave()) return;
         if (!isCurrent) {
           render(null);
           return;

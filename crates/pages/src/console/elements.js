@@ -40,6 +40,11 @@ export function element(name, properties = {}, ...children) {
   return fill(document.createElement(name), properties, children);
 }
 
+/** Asks whether to discard unsaved changes. */
+export function confirmLeave() {
+  return confirm("Leave without saving your changes?");
+}
+
 /** Returns a success message. */
 export function doneMessage(text) {
   return element("div", { class: "message done", role: "status", tabindex: "-1" }, element("p", {}, text));

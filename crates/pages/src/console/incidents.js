@@ -1,6 +1,6 @@
 // Adds incidents to a case, and removes them. The service accepts no tag here, because each request changes only its own incident.
 
-import { element, doneMessage, put as show, removeDone } from "./elements.js";
+import { confirmLeave, doneMessage, element, put as show, removeDone } from "./elements.js";
 import { field } from "./fields.js";
 import { infractionText } from "./infractions.js";
 import { attempt, rejectionMessage, showSaved } from "./rejections.js";
@@ -46,7 +46,7 @@ export function incidentControls(id, signal, { hasChanges, reload }) {
   const messages = element("div", {});
   const put = (message) => show(messages, message);
   let isRunning = false;
-  const mayLeave = () => !hasChanges() || confirm("Leave without saving your changes?");
+  const mayLeave = () => !hasChanges() || confirmLeave();
 
   /** Runs an action that returns its success message, or null if nothing was saved. */
   async function run(action) {

@@ -5,7 +5,7 @@ import { newAffiliateView } from "./affiliate-form.js";
 import { namedAffiliateView } from "./affiliate-lookup.js";
 import { affiliateView } from "./affiliate-page.js";
 import { chartsView } from "./charts.js";
-import { element, show } from "./elements.js";
+import { confirmLeave, element, show } from "./elements.js";
 import { clearHeader, showAccount, showCurrent, showHeader, showSearched } from "./header.js";
 import { listView } from "./lists.js";
 import { newCaseView } from "./open-case.js";
@@ -51,7 +51,7 @@ function viewOf(path) {
 
 /** Returns whether unsaved input can be discarded. With `isAsked`, asks the user. */
 function mayLeave(isAsked = true) {
-  return !current.view?.hasChanges?.() || (isAsked && confirm("Leave without saving your changes?"));
+  return !current.view?.hasChanges?.() || (isAsked && confirmLeave());
 }
 
 function signIn(reason, options) {

@@ -5,7 +5,7 @@ import { affiliateAddress, affiliateLink } from "./affiliate-lookup.js";
 import { badge, isBadge } from "./badges.js";
 import { copyButton } from "./copy.js";
 import { label, recordFields } from "./description.js";
-import { element, present, table, value } from "./elements.js";
+import { confirmLeave, element, present, table, value } from "./elements.js";
 import { incidentAbout, incidentControls, leftInfractions } from "./incidents.js";
 import { openCase } from "./open-case.js";
 import { recordGroups } from "./record-groups.js";
@@ -71,7 +71,7 @@ export function recordView(section, id) {
   return async ({ signal }) => {
     let form = null;
     const incidents = section === "cases" ? incidentControls(id, signal, { hasChanges: () => form.hasChanges(), reload: () => render(null) }) : null;
-    const mayLeave = () => !form.hasChanges() || confirm("Leave without saving your changes?");
+    const mayLeave = () => !form.hasChanges() || confirmLeave();
     const render = async (message, isNote = false) => {
       const [fields, { body, tag }] = await Promise.all([recordFields(schema), call("GET", `api/${section}/${id}`, { signal })]);
       const show = (record, isAgain) => {

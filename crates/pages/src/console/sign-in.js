@@ -1,6 +1,6 @@
 // Signs in with a company account or a token.
 
-import { element, show } from "./elements.js";
+import { confirmLeave, element, show } from "./elements.js";
 import { field } from "./fields.js";
 import { provider, renew, signIn as signInWithAccount, signOut, takeAnswer } from "./provider.js";
 import { failure, rejectionMessage } from "./rejections.js";
@@ -105,7 +105,7 @@ export async function signInAgain(reason, mayRenew = false) {
     const refuse = (event) => {
       event.preventDefault();
       if (!session.isLocked()) dialog.close();
-      else if (confirm("Leave without saving your changes?")) session.end();
+      else if (confirmLeave()) session.end();
     };
     const fill = async () => content.replaceChildren(...[await ways(messages, done, fill, options)].flat(2));
     const dialog = element("dialog", { class: "over", "aria-labelledby": "again", on: { cancel: refuse, close: () => {

@@ -1,7 +1,7 @@
 // Shows a form with the case or URL fields that officers change. The form shows other people's changes, and does not overwrite them.
 
 import { label, words } from "./description.js";
-import { doneMessage, element, put as show, removeDone, value } from "./elements.js";
+import { confirmLeave, doneMessage, element, put as show, removeDone, value } from "./elements.js";
 import { field, haveValidDates, select, showViolations, WORK_DATES } from "./fields.js";
 import { fieldLabel } from "./history-words.js";
 import { entryOf, infractionOf, infractionsControl, infractionText } from "./infractions.js";
@@ -180,7 +180,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
   const lock = (isLocked) => {
     for (const part of [form, note.node, addNote]) part.inert = isLocked;
   };
-  const mayLeave = () => changes().length === 0 || confirm("Leave without saving your changes?");
+  const mayLeave = () => changes().length === 0 || confirmLeave();
   const reloadAfter = (done) => showSaved(done, (text) => reload(text, box === noteMessages), put, signal, mayLeave);
   /** Sends a request that sets the fields in `wanted`, and shows the record again with the message `done`. */
   async function send(method, path, body, done, wanted = body) {
