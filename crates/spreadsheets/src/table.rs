@@ -487,14 +487,20 @@ impl Plan {
         if text.contains(|next| matches!(next, '\0' | '\u{80}'..='\u{9f}' | '\u{fffd}')) {
             return Err("The text has lost a character in an encoding conversion; retype the text.".to_owned());
         }
-        let is_code =
-            matches!(field.name, "zip" | "country") || field.name.starts_with("phone_") || field.name.ends_with("_id");
+        let (is_id, is_phone) = (field.name.ends_with("_id"), field.name.starts_with("phone_"));
+        let is_code = is_id || is_phone || matches!(field.name, "zip" | "country");
         // Whole exports can contain other forms, but pandas adds `.0` to their numbers.
         if is_code && (!self.is_exact || visible(text).ends_with(".0")) {
-            check_code(visible(text))?;
+            check_code(visible(text), |next| match next {
+                ',' | '\'' | '’' => true,
+                // Phone numbers can contain points. In workbooks, so can codes, because numbers are read without separators.
+                '.' => !is_phone && self.epoch.is_none(),
+                // People write phone numbers and ZIP codes with spaces.
+                _ => is_id && next.is_whitespace(),
+            })?;
         }
         // Somebody may have added rows to an export.
-        if self.is_exact && field.name.ends_with("_id") && text.contains(is_unseen) {
+        if self.is_exact && is_id && text.contains(is_unseen) {
             return Err(
                 "The ID contains an invisible character or a non-breaking space; remove it, or send the ID as JSON."
                     .to_owned(),
@@ -515,7 +521,7 @@ impl Plan {
                         .to_owned(),
                 );
             }
-            if field.name.ends_with("_id") {
+            if is_id {
                 return check_identifier(identity(text));
             }
             if field.name == "affiliate_name" {

@@ -55,7 +55,7 @@ pub(crate) fn is_total(row: &RawRow) -> bool {
 /// Returns whether text is a spreadsheet error, or the filler for a number in a narrow column.
 pub(crate) fn is_error(text: &str) -> bool {
     let is_filled = text.len() > 2 && text.bytes().all(|byte| byte == b'#');
-    let is_number = |code: &str| !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = |code: &str| !code.is_empty() && has_only_digits(code);
     let of_calc =
         text.split_once(':').is_some_and(|(name, code)| NUMBERED_ERRORS.contains(&name.trim_end()) && is_number(code));
     let is_sign = |next: char| !next.is_lowercase() && !next.is_whitespace();
@@ -67,11 +67,12 @@ pub(crate) fn is_error(text: &str) -> bool {
 pub(crate) fn is_scientific(text: &str) -> bool {
     let Some((number, exponent)) = text.split_once(['E', 'e']) else { return false };
     let unsigned = |text| <str>::strip_prefix(text, ['+', '-']).unwrap_or(text);
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let number = unsigned(number);
     let (whole, decimals) = number.split_once(['.', ',']).unwrap_or((number, ""));
     let exponent = unsigned(exponent);
-    !exponent.is_empty() && digits(exponent) && digits(whole) && digits(decimals) && whole.len() + decimals.len() > 0
+    !exponent.is_empty()
+        && [exponent, whole, decimals].into_iter().all(has_only_digits)
+        && whole.len() + decimals.len() > 0
 }
 
 /// Returns the text of a formula such as `="00501"`, which programs write to preserve leading zeros.
@@ -80,15 +81,37 @@ pub(crate) fn without_formula(text: &str) -> &str {
     quoted.filter(|text| !text.contains('"')).map_or(text, visible)
 }
 
-/// Fails for a code that a program wrote as a number with decimals, such as `1001.0` or `1001,00`.
-pub(crate) fn check_code(text: &str) -> Result<(), String> {
+/// Fails for a code that a program wrote as a number, such as `1001.0`, `1001,00` or `1,001`.
+pub(crate) fn check_code(text: &str, is_separator: impl Fn(char) -> bool) -> Result<(), String> {
     let whole = text.trim_end_matches('0').strip_suffix(['.', ',']).filter(|whole| !whole.is_empty());
-    if whole.is_some_and(|whole| whole.bytes().all(|byte| byte.is_ascii_digit())) {
+    if whole.is_some_and(has_only_digits) || has_thousands(text, is_separator) {
         return Err(format!(
-            "The number {text} contains decimals or a separator, which some programs add; remove them."
+            "The number {text} contains decimals or a separator, which some programs add; remove them. If it is a code, send it as JSON."
         ));
     }
     Ok(())
+}
+
+/// Returns whether text is a number with thousands separators, such as 1,001 or 1'234'567.50.
+fn has_thousands(text: &str, is_separator: impl Fn(char) -> bool) -> bool {
+    let separator = text.chars().find(|next| !next.is_ascii_digit()).filter(|next| is_separator(*next));
+    let Some(separator) = separator else { return false };
+    let decimal = if separator == ',' { '.' } else { ',' };
+    let (whole, decimals) = text.split_once(decimal).unwrap_or((text, ""));
+    let groups: Vec<&str> = whole.split(separator).collect();
+    let [first, middle @ .., last] = &groups[..] else { return false };
+    // Indian numbers have groups of two digits, as in 12,34,567.
+    let is_middle = |group: &&str| group.len() == 3 || separator == ',' && group.len() == 2;
+    // Numbers do not begin with a zero, but codes do.
+    (1..=3).contains(&first.len())
+        && !first.starts_with('0')
+        && middle.iter().all(is_middle)
+        && last.len() == 3
+        && groups.iter().chain([&decimals]).all(|digits| has_only_digits(digits))
+}
+
+fn has_only_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Returns an identifier. Fails if it is a formula or a placeholder for a missing value, or contains control characters.

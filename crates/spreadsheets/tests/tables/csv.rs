@@ -488,6 +488,54 @@ fn placeholder_and_formula_ids_are_rejected() {
 }
 
 #[test]
+fn codes_with_thousands_separators_are_rejected() {
+    let read_as = |field: &str, code: &str| {
+        let (id, last) = if field == "client_affiliate_id" { ("", "") } else { (";client_affiliate_id", ";A-1") };
+        read(format!("affiliate_name{id};{field}\nAnn{last};{code}\n"), options()).unwrap().concat()
+    };
+    for (field, codes) in [
+        (
+            "client_affiliate_id",
+            &[
+                "1,001",
+                "1,000",
+                "1,234,567",
+                "12,34,567",
+                "1'001",
+                "1\u{2019}001",
+                "1 001",
+                "1\u{a0}001",
+                "1\u{202f}234\u{202f}567",
+                "1.003",
+                "1.234.567",
+                "1,234.50",
+                "1.234,00",
+            ][..],
+        ),
+        ("zip", &["12,345", "12.345", "12'345"]),
+        ("phone_one", &["491,512", "491'512"]),
+    ] {
+        for code in codes {
+            let line = read_as(field, code);
+            assert!(line.contains(&format!("{field}: The number {code} contains decimals or a separator")), "{line}");
+        }
+    }
+    for (field, codes) in [
+        (
+            "client_affiliate_id",
+            &["1001", "1001.5", "1.03", "1.2.003", "01.003", "A-1,001", "1,001-A", "12,3456", "1,2", "1001,002"][..],
+        ),
+        ("zip", &["110 001", "12345", "12.345-678"]),
+        ("phone_one", &["912 345 678", "212.555.012"]),
+    ] {
+        for code in codes {
+            let line = read_as(field, code);
+            assert!(format!("{line} ").contains(&format!("{field}={code} ")), "{line}");
+        }
+    }
+}
+
+#[test]
 fn date_order_is_inferred_per_separator() {
     let header = "client_affiliate_id,affiliate_name,start_date";
     let text = format!("{header}\nA-1,Ann,\"=\"\"1/5/2026\"\"\"\n");

@@ -43,6 +43,12 @@ fn shared_inline_and_formula_strings_are_read() {
 }
 
 #[test]
+fn codes_with_points_are_read_but_not_with_commas() {
+    shows(&Book::of(third(&text("C2", "12.345"))), "12.345");
+    rejects(&Book::of(third(&text("C2", "12,345"))), "The number 12,345 contains decimals or a separator");
+}
+
+#[test]
 fn escaped_characters_are_decoded_everywhere() {
     let texts = "<si><t>a_x000D_b_x005F_x000D_</t></si>".to_owned();
     for cell in [
