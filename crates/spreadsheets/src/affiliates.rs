@@ -16,7 +16,7 @@ use crate::{
     dates::iso_day,
     headings::{field_of, is_written_as, letters},
     record::{TableRecord, Target, Values},
-    row::RowError,
+    row::{RowError, start_of},
 };
 
 /// An affiliate with the fields that a row sets or clears.
@@ -80,9 +80,13 @@ impl TableRecord for AffiliateRow {
             };
             row.given.insert(field);
             let text = value.clone().unwrap_or_default();
-            let is_unknown_country = field.column.form == StoredAs::CountryCode && text.chars().count() > 2;
-            if is_unknown_country {
-                errors.push(RowError::new(field.name, &text, UNKNOWN_COUNTRY));
+            let is_country = field.column.form == StoredAs::CountryCode;
+            if is_country && !text.is_empty() && text.chars().count() != 2 {
+                let reason = format!(
+                    "{} is not a known country; enter a two-letter code, a number or an English name.",
+                    start_of(&text)
+                );
+                errors.push(RowError::new(field.name, &text, reason));
             } else if !field.set_written(&mut row.input, value) {
                 let reason = format!("The {} field must be {}.", field.name.replace('_', " "), field.expected());
                 errors.push(RowError::new(field.name, &text, reason));
@@ -98,8 +102,6 @@ impl TableRecord for AffiliateRow {
         named == AffiliateInput::FIELDS.len() && headings.iter().all(is_exact)
     }
 }
-
-const UNKNOWN_COUNTRY: &str = "The country field must be a two-letter code or the English name of a country.";
 
 /// Returns the allowed value that differs from the text only in case, as people and spreadsheets write `Active`, or the text.
 fn allowed_value(allowed: &[&str], text: String) -> String {

@@ -2,7 +2,7 @@
 
 use time::{Date, Duration, macros::date};
 
-use crate::{error::FileError, options::Order};
+use crate::{error::FileError, options::Order, row::start_of};
 
 /// First serial number after the last day, 9999-12-31.
 const AFTER_LAST_DAY: f64 = 2_958_466.0;
@@ -90,17 +90,18 @@ impl<'a> Written<'a> {
 pub(crate) struct Dates(pub(crate) Order);
 
 impl Dates {
-    /// Returns a calendar day as `YYYY-MM-DD`, and drops a midnight time. Returns any other text unchanged.
+    /// Returns a calendar day as `YYYY-MM-DD`, and drops a midnight time.
     pub(crate) fn day(self, text: &str) -> Result<String, String> {
         let text = text.trim();
-        let Some(written) = Written::of(text) else { return Ok(text.to_owned()) };
+        let unknown = || format!("{} is not a date in a known form; write the date as YYYY-MM-DD.", start_of(text));
+        let written = Written::of(text).ok_or_else(unknown)?;
         let day = self.date(&written, text)?;
         match time(written.time) {
             Some(_) if !is_midnight(written.time) => {
                 Err(format!("{text} contains a time; enter only the date, such as 2026-01-31."))
             }
             Some(_) => Ok(day),
-            None => Ok(text.to_owned()),
+            None => Err(unknown()),
         }
     }
 

@@ -34,8 +34,7 @@ pub struct RowError {
 impl RowError {
     /// Creates an error for a field.
     pub fn new(field: &str, value: &str, reason: impl Into<String>) -> Self {
-        let value = value.chars().take(LONGEST_VALUE).collect();
-        Self { field: field.to_owned(), value, reason: reason.into(), cell: String::new() }
+        Self { field: field.to_owned(), value: start_of(value), reason: reason.into(), cell: String::new() }
     }
 
     /// Creates an error for a whole row.
@@ -92,6 +91,11 @@ pub(crate) enum CellKind {
     Date,
     /// A value that cannot be read with certainty, and the reason.
     Unreadable(String),
+}
+
+/// Returns the start of a value, for errors.
+pub(crate) fn start_of(value: &str) -> String {
+    value.chars().take(LONGEST_VALUE).collect()
 }
 
 /// Removes surrounding spaces and invisible characters.
