@@ -127,7 +127,9 @@ impl RequestBody {
         });
         let request = request.map_err(|error| self.with_advice(error));
         self.is_unknown = ignored.is_everything();
-        if let Some(ignored) = ignored.header() {
+        // A body that is not valid JSON was read only in part.
+        let is_invalid = request.as_ref().is_err_and(|error| error.violations.names("body"));
+        if let Some(ignored) = ignored.header().filter(|_| !is_invalid) {
             // Each body is parsed only once, so the cell is empty.
             let _ = self.caller.record.ignored_fields.set(ignored);
         }
