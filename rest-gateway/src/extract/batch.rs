@@ -244,7 +244,9 @@ impl<'de, M: Check + Message + Default, R: Check> Shape<'de> for ListShape<'_, '
                 _ if items.len() == document.max_items => Err(Error::body_too_large()),
                 Value::Object(object) => object.message::<M>(location, &mut of_element),
                 _ => {
-                    report(&mut of_element, location, "", 0, "must be an object");
+                    let entry = M::MESSAGE.fields.iter().find(|field| field.entry);
+                    let form = entry.map(|field| format!(" with the field {}", field.name)).unwrap_or_default();
+                    report(&mut of_element, location, "", 0, &format!("must be an object{form}"));
                     Ok(M::default())
                 }
             };

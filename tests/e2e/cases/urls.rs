@@ -184,8 +184,8 @@ async fn invalid_urls_are_rejected() {
                 "/urls",
                 r#"{"urls":["http://a.example/",5]}"#,
                 invalid(&[
-                    ("urls.0", "The urls.0 field must be an object."),
-                    ("urls.1", "The urls.1 field must be an object."),
+                    ("urls.0", "The urls.0 field must be an object with the field url."),
+                    ("urls.1", "The urls.1 field must be an object with the field url."),
                 ]),
             )
             .only_rest(),

@@ -239,7 +239,7 @@ fn type_and_rule_violations_are_reported_once() {
     assert_eq!(url_violations(r#"{"urls":{}}"#), [("urls".into(), "The urls field must be an array.".into())]);
     let body = r#"{"urls":[5,{"url":7},{},{"url":"ftp://a/"},{"url":"http://a/"}]}"#;
     let expected = [
-        ("urls.0", "The urls.0 field must be an object."),
+        ("urls.0", "The urls.0 field must be an object with the field url."),
         ("urls.1.url", "The urls.1.url field must be a string."),
         ("urls.2", "The urls.2 field must contain entries for: url."),
         ("urls.3.url", "The urls.3.url field must be a valid URL."),
