@@ -127,6 +127,7 @@ async fn rejected_sync_rows_report_their_position() {
         &["A-3", "Cem", "", "#N/A"],
         &["A-4", "Dan", "", ""],
         &["A-4", "Eve", "", ""],
+        &["NULL", "Fay", "", ""],
     ];
     for (kind, file, place) in both(rows) {
         let company = new_company();
@@ -135,11 +136,11 @@ async fn rejected_sync_rows_report_their_position() {
             rest.post("/affiliates", absent).await;
             let path = "/affiliates:sync?absent_status=terminated&max_absent=5";
             let answer = send(&rest, path, kind, file.clone()).await.with_status(207);
-            let msg = "4 items were refused. The service did not check for absent affiliates, because a refused row may be one of them.";
+            let msg = "5 items were refused. The service did not check for absent affiliates, because a refused row may be one of them.";
             assert_eq!((&answer["code"], &answer["detail"]["msg"]), (&json!("1021"), &json!(msg)));
             let results = answer["data"]["results"].as_array().unwrap();
             let rows: Vec<i64> = results.iter().map(|result| result["row"].as_i64().unwrap()).collect();
-            assert_eq!(rows, [2, 3, 4, 5, 6]);
+            assert_eq!(rows, [2, 3, 4, 5, 6, 7]);
             let at = |column: &str, cell: &str| {
                 if place == "cell" { format!("cell {cell}") } else { format!("column {column}") }
             };
@@ -160,6 +161,8 @@ async fn rejected_sync_rows_report_their_position() {
             );
             assert_eq!(results[3]["msg"], "Several rows have this identifier: 5, 6.");
             assert_eq!(results[4]["conflicting_positions"], json!([3, 4]));
+            let ids: Vec<_> = results.iter().map(|result| result["client_affiliate_id"].as_str()).collect();
+            assert_eq!(ids, [Some("A-1"), Some("A-2"), Some("A-3"), Some("A-4"), Some("A-4"), None]);
             assert_eq!((&answer["data"]["absent"], &answer["data"]["absent_total"]), (&json!([]), &json!(0)));
             assert_eq!(names(&rest.get("/affiliates").await.json()), ["Zoe", "Ann"], "{kind}");
         }
@@ -192,6 +195,41 @@ async fn file_syncs_update_absent_affiliates() {
     };
     assert_eq!(statuses(&rest).await, ["active", "terminated", "terminated"]);
     assert_eq!(statuses(&others).await, ["active"; 3], "the sync changed another company");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn invalid_rows_with_ids_count_as_present() {
+    let service = TestService::start().await;
+    let rest = service.rest(new_company());
+    for id in ["A", "B", "C", "D"] {
+        let body = json!({"client_affiliate_id": id, "affiliate_name": id, "status": "active"}).to_string();
+        rest.post("/affiliates", body).await.with_status(201);
+    }
+    let rows: &[&[&str]] = &[
+        &["client_affiliate_id", "affiliate_name", "city", "email_one"],
+        &["E", "Eve", "", "nobody"],
+        &["A", "Ann", "Bern", "#N/A"],
+        &["B", "B", "Bern", ""],
+        &["C", "C", "", ""],
+        &["C", "C", "Bern", "nobody"],
+    ];
+    for (kind, file, _) in both(rows) {
+        let answer = send(&rest, "/affiliates:sync?absent_status=terminated", kind, file).await.with_status(207);
+        let changed = if kind == CSV { 1 } else { 0 };
+        let msg = format!("4 items were refused. Absent affiliates set to terminated: {changed} of 1.");
+        assert_eq!(answer["detail"]["msg"], msg);
+        assert_eq!(answer["data"]["absent"][0]["client_affiliate_id"], "D");
+        let results = answer["data"]["results"].as_array().unwrap();
+        let outcomes: Vec<_> = results.iter().map(|it| (&it["client_affiliate_id"], &it["outcome"])).collect();
+        let saved = if kind == CSV { "updated" } else { "unchanged" };
+        let expected = [("E", "refused"), ("A", "refused"), ("B", saved), ("C", "refused"), ("C", "refused")];
+        assert_eq!(json!(outcomes), json!(expected));
+        assert_eq!(results[3]["msg"], "Several rows have this identifier: 5, 6.");
+        let affiliates = rest.get("/affiliates").await.json();
+        assert_eq!(names(&affiliates), ["A", "B", "C", "D"]);
+        let cities: Vec<_> = affiliates["data"].as_array().unwrap().iter().map(|one| one["city"].as_str()).collect();
+        assert_eq!(cities, [None, Some("Bern"), None, None]);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

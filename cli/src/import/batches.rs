@@ -52,7 +52,9 @@ impl<R: Send + 'static> Batches<R> {
             tracing::warn!("{note}");
         }
         Self::read(size, move |each| {
-            let rows = table.read(|Row { row, line, record: read }| each(Row { row, line, record: read.map(&record) }));
+            let rows = table.read(|Row { row, line, record: read, .. }| {
+                each(Row { row, line, record: read.map(&record), identity: None })
+            });
             Ok(rows?)
         })
     }
@@ -71,7 +73,7 @@ impl<R: Send + 'static> Batches<R> {
                 row += 1;
                 let object = object.with_context(|| format!("record {row} cannot be read"))?;
                 let record = parse(object.trim_ascii());
-                if each(Row { row, line: objects.line, record }).is_break() {
+                if each(Row { row, line: objects.line, record, identity: None }).is_break() {
                     break;
                 }
             }

@@ -15,6 +15,8 @@ pub struct Row<R> {
     pub line: u64,
     /// The record, or all of the row's errors.
     pub record: Result<R, Vec<RowError>>,
+    /// For an invalid row: a record with only its ID. `None` if the ID is not certain.
+    pub identity: Option<R>,
 }
 
 /// One error in a row.

@@ -27,6 +27,7 @@ use crate::{
 
 /// Maximum number of notes about repeated headings, and of columns without a heading that notes list.
 const MOST_NOTES: usize = 20;
+const IDENTIFIER: &str = "client_affiliate_id";
 
 /// A table with known headings.
 pub struct Table<R> {
@@ -150,7 +151,9 @@ impl<R: TableRecord> Table<R> {
             }
             number += 1;
             merges.reach(raw.line)?;
+            let mut identity = None;
             let record = plan.values(&raw, merges).and_then(|(values, mut errors)| {
+                let id = values.iter().find(|(field, _)| field.name == IDENTIFIER).cloned();
                 let record = R::of_values(values, plan.required);
                 let record = record.map_err(|of_rules| {
                     // A required value that cannot be read is not missing.
@@ -158,9 +161,13 @@ impl<R: TableRecord> Table<R> {
                     let of_rules = of_rules.into_iter().filter(|error| !unreadable.contains(&error.field));
                     errors.extend(of_rules.map(|error| plan.placed(error, raw.line)));
                 });
-                record.ok().filter(|_| errors.is_empty()).ok_or(errors)
+                let record = record.ok().filter(|_| errors.is_empty());
+                if record.is_none() {
+                    identity = R::of_values(id.into_iter().collect(), plan.required).ok();
+                }
+                record.ok_or(errors)
             });
-            Ok(each(Row { row: number, line: raw.line, record }))
+            Ok(each(Row { row: number, line: raw.line, record, identity }))
         })
     }
 }

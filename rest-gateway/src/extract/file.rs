@@ -1,7 +1,7 @@
 //! Reads file bodies: tables of records, as CSV or a workbook.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     io::{self, Cursor, Read, Seek, SeekFrom},
     ops::ControlFlow,
     str::FromStr,
@@ -147,13 +147,16 @@ impl Seek for Bounded {
 
 /// The rows of a file, as messages.
 pub(crate) struct Rows<M> {
+    /// The records of the rows, in order. For an invalid row, a record with only its ID, if the ID is certain.
     pub(crate) records: Vec<M>,
     /// Each row's line in the file, or row in the sheet.
     pub(crate) lines: Vec<u64>,
     /// Notes about skipped parts of the table.
     pub(crate) notes: Vec<String>,
-    /// Errors in rows that did not become records, by row index.
+    /// Errors in invalid rows, by row index.
     refused: BTreeMap<usize, Vec<RowError>>,
+    /// Indexes of the invalid rows without a certain ID.
+    unidentified: BTreeSet<usize>,
     /// Number of errors kept so far.
     errors: usize,
     is_workbook: bool,
@@ -210,8 +213,16 @@ impl RequestBody {
 
 impl<M: Message> Rows<M> {
     fn new(is_workbook: bool) -> Self {
-        let (records, lines, notes, refused) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
-        Self { records, lines, notes, refused, errors: 0, is_workbook }
+        let (refused, unidentified) = (BTreeMap::new(), BTreeSet::new());
+        Self {
+            records: Vec::new(),
+            lines: Vec::new(),
+            notes: Vec::new(),
+            refused,
+            unidentified,
+            errors: 0,
+            is_workbook,
+        }
     }
 
     fn read<T: TableRecord>(
@@ -226,15 +237,21 @@ impl<M: Message> Rows<M> {
                 .map_err(|error| file_error(&error))?;
         self.notes = table.notes().to_vec();
         let (mut used, mut failure) = (memory.bytes(), None);
-        let read = table.read(|Row { line, record: read, .. }: Row<T>| {
+        let read = table.read(|Row { line, record: read, identity, .. }: Row<T>| {
             used += size_of::<M>() + RESULT;
-            match read {
-                Ok(read) => {
-                    let message = record(read);
-                    used += message.encoded_len();
-                    self.records.push(message);
+            let sent = match read {
+                Ok(read) => Some(read),
+                Err(errors) => {
+                    self.refuse(errors);
+                    identity
                 }
-                Err(errors) => self.refuse(errors),
+            };
+            if let Some(sent) = sent {
+                let message = record(sent);
+                used += message.encoded_len();
+                self.records.push(message);
+            } else {
+                self.unidentified.insert(self.lines.len());
             }
             self.lines.push(line);
             if used > memory.bytes()
@@ -256,7 +273,7 @@ impl<M: Message> Rows<M> {
         }
     }
 
-    /// Adds a row that did not become a record. After many errors, keeps only the first error of each row.
+    /// Adds an invalid row. After many errors, keeps only the first error of each row.
     fn refuse(&mut self, mut errors: Vec<RowError>) {
         if self.errors > MAX_VIOLATIONS {
             errors.truncate(1);
@@ -275,7 +292,7 @@ impl<M> Rows<M> {
         OfFile { rows: &self.lines, notes: &self.notes }
     }
 
-    /// Returns the number of rows that did not become records.
+    /// Returns the number of invalid rows.
     pub(crate) fn refused(&self) -> usize {
         self.refused.len()
     }
@@ -284,7 +301,17 @@ impl<M> Rows<M> {
         self.refused.contains_key(&index)
     }
 
-    /// Returns the violations of the row at `index`, or `None` if the row became a record.
+    /// Returns whether each invalid row has a certain ID.
+    pub(crate) fn are_identified(&self) -> bool {
+        self.unidentified.is_empty()
+    }
+
+    /// Returns the index of each record's row.
+    pub(crate) fn indexes(&self) -> impl Iterator<Item = usize> {
+        (0..self.lines.len()).filter(|index| !self.unidentified.contains(index))
+    }
+
+    /// Returns the violations of the row at `index`, or `None` if the row is valid.
     pub(crate) fn violations_of(&self, index: usize) -> Option<Vec<RowViolation>> {
         let errors = self.refused.get(&index)?;
         Some(errors.iter().map(|error| self.violation(index, error, error.field.clone())).collect())
@@ -302,7 +329,7 @@ impl<M> Rows<M> {
         RowViolation { path, row, cell, column, message: format!("Row {row}{of_place}: {}", error.reason) }
     }
 
-    /// Returns the rejection for an all-or-nothing request if any row did not become a record. `list` is the name of the request's list.
+    /// Returns the rejection for an all-or-nothing request if any row is invalid. `list` is the name of the request's list.
     pub(crate) async fn refusal(&self, caller: &Caller, list: &str) -> Option<Response> {
         if self.refused.is_empty() {
             return None;

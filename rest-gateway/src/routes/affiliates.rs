@@ -10,7 +10,7 @@ use compliance_api::{
 };
 use http::StatusCode;
 
-use self::batch::{create_batch, outcome, respond_to_batch};
+use self::batch::{count_refused, create_batch, outcome, respond_to_batch};
 use crate::{
     accept::{Format, varied},
     caller::Caller,
@@ -217,7 +217,7 @@ pub(crate) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
     let absent_status = request.absent_status.clone().filter(|status| !status.is_empty());
     let is_dry = request.validate_only;
     let synced = body.caller.call(request, |core, request| core.syncs.batch_sync_affiliates(request)).await?.message;
-    let (status, code, msg) = outcome(&synced, 0, absent_status.as_deref(), is_dry);
+    let (status, code, msg) = outcome(&synced, count_refused(&synced.results), absent_status.as_deref(), is_dry);
     let response = body.compute(|| respond(status, &Envelope::written(code, &msg, &synced)));
     Ok(body.respond(response))
 }

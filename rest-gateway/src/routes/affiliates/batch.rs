@@ -3,7 +3,7 @@
 use axum::response::Response;
 use compliance_api::{
     error::ResultCode,
-    v1::{AffiliateResult, BatchCreateAffiliatesRequest, BatchSyncAffiliatesResponse},
+    v1::{AffiliateResult, AffiliateSyncResult, BatchCreateAffiliatesRequest, BatchSyncAffiliatesResponse},
 };
 use http::StatusCode;
 
@@ -42,15 +42,19 @@ pub(super) fn respond_to_batch(
     body.compute(|| respond_to_items(success, items, file))
 }
 
-/// Returns a sync's status, code and message. `unread` items did not reach the core.
+/// Returns the number of refused items.
+pub(super) fn count_refused<'a>(results: impl IntoIterator<Item = &'a AffiliateSyncResult>) -> usize {
+    let saved = i32::from(ResultCode::Saved);
+    results.into_iter().filter(|result| result.code != saved).count()
+}
+
+/// Returns a sync's status, code and message.
 pub(super) fn outcome(
     synced: &BatchSyncAffiliatesResponse,
-    unread: usize,
+    refused: usize,
     absent_status: Option<&str>,
     is_dry: bool,
 ) -> (StatusCode, ResultCode, String) {
-    let saved = i32::from(ResultCode::Saved);
-    let refused = unread + synced.results.iter().filter(|result| result.code != saved).count();
     let (status, code, mut msg) = match refused {
         0 if is_dry => (StatusCode::OK, ResultCode::Saved, "Every item is valid. Nothing was saved.".to_owned()),
         0 if synced.absent_changed == 0 => {

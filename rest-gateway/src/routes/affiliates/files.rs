@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use spreadsheets::{AffiliateRow, Empty};
 
-use super::batch::{create_batch, outcome};
+use super::batch::{count_refused, create_batch, outcome};
 use crate::{
     envelope::{Envelope, Rejection, respond},
     extract::{
@@ -34,14 +34,14 @@ pub(super) async fn create(mut body: RequestBody) -> Result<Response, Rejection>
     Ok(body.respond(response))
 }
 
-/// Syncs all readable rows.
+/// Syncs all valid rows. Invalid rows with a certain ID only count as present.
 pub(super) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
     let item = |row: AffiliateRow| row.to_item();
     let (request, mut rows) = body.rows(&["client_affiliate_id"], Empty::Clears, item).await?;
     let mut request = BatchSyncAffiliatesRequest { affiliates: take(&mut rows.records), ..request };
     let wants_absent = request.report_absent || !request.absent_status().is_empty();
-    if rows.refused() > 0 {
-        // An unreadable row could contain an affiliate that seems absent.
+    if !rows.are_identified() {
+        // A row without a certain ID could contain an affiliate that seems absent.
         (request.report_absent, request.absent_status) = (false, None);
     }
     let absent_status = request.absent_status.clone().filter(|status| !status.is_empty());
@@ -52,8 +52,10 @@ pub(super) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
     } else {
         body.caller.call(request, |core, request| core.syncs.batch_sync_affiliates(request)).await?.message
     };
-    let (status, code, mut msg) = outcome(&synced, rows.refused(), absent_status.as_deref(), is_dry);
-    if wants_absent && rows.refused() > 0 {
+    let sent = rows.indexes().zip(&synced.results).filter(|(index, _)| !rows.is_refused(*index));
+    let refused = rows.refused() + count_refused(sent.map(|(_, result)| result));
+    let (status, code, mut msg) = outcome(&synced, refused, absent_status.as_deref(), is_dry);
+    if wants_absent && !rows.are_identified() {
         msg.push_str(" The service did not check for absent affiliates, because a refused row may be one of them.");
     }
     let response = body.compute(|| {
@@ -78,18 +80,19 @@ struct SyncedFile<'a> {
 /// The results of all rows, built one after another during serialization.
 struct RowResults<'a> {
     rows: &'a Rows<AffiliateSync>,
-    /// The results of the readable rows.
+    /// The results of the sent rows.
     results: &'a [AffiliateSyncResult],
 }
 
 impl Serialize for RowResults<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let read: Vec<usize> = (0..self.rows.lines.len()).filter(|index| !self.rows.is_refused(*index)).collect();
-        let mut results = self.results.iter();
+        let sent: Vec<usize> = self.rows.indexes().collect();
+        let mut results = sent.iter().zip(self.results).peekable();
         serializer.collect_seq(self.rows.lines.iter().enumerate().map(|(index, row)| {
+            let result = results.next_if(|(sent, _)| **sent == index).map(|(_, result)| result);
             let mut result = match self.rows.violations_of(index) {
-                Some(violations) => refused(&violations),
-                None => results.next().map(|result| self.of_core(result, &read)).unwrap_or_default(),
+                Some(violations) => refused(&violations, result),
+                None => result.map(|result| self.of_core(result, &sent)).unwrap_or_default(),
             };
             result["row"] = json!(row);
             result
@@ -98,10 +101,10 @@ impl Serialize for RowResults<'_> {
 }
 
 impl RowResults<'_> {
-    /// Returns the core's result with rows instead of positions. `read` contains the indexes of the readable rows.
-    fn of_core(&self, result: &AffiliateSyncResult, read: &[usize]) -> Value {
+    /// Returns the core's result with rows instead of positions. `sent` contains the indexes of the sent rows.
+    fn of_core(&self, result: &AffiliateSyncResult, sent: &[usize]) -> Value {
         let positions = result.conflicting_positions.iter().filter_map(|position| usize::try_from(*position).ok());
-        let indexes: Vec<usize> = positions.filter_map(|position| read.get(position).copied()).collect();
+        let indexes: Vec<usize> = positions.filter_map(|position| sent.get(position).copied()).collect();
         let rows: Vec<String> = indexes.iter().map(|index| self.rows.lines[*index].to_string()).collect();
         let mut value = serde_json::to_value(result).unwrap_or_default();
         if !rows.is_empty() {
@@ -113,8 +116,8 @@ impl RowResults<'_> {
     }
 }
 
-/// Returns the result of an unreadable row.
-fn refused(violations: &[RowViolation]) -> Value {
+/// Returns the result of an invalid row. `sent` is the core's result for its ID.
+fn refused(violations: &[RowViolation], sent: Option<&AffiliateSyncResult>) -> Value {
     let msg = match violations {
         [] => String::new(),
         [one] => one.message.clone(),
@@ -124,6 +127,7 @@ fn refused(violations: &[RowViolation]) -> Value {
     let result = AffiliateSyncResult {
         code: ResultCode::UpdateFailed.into(),
         outcome: SyncOutcome::Refused.into(),
+        client_affiliate_id: sent.and_then(|result| result.client_affiliate_id.clone()),
         msg,
         ..AffiliateSyncResult::default()
     };
