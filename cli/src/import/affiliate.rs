@@ -9,6 +9,8 @@ use compliance_api::{
 use serde_json::Value;
 use spreadsheets::{AffiliateRow, Headings, RowError, TableRecord as _, Values};
 
+use super::objects::not_json;
+
 /// Parses an affiliate. Keys are request or response field names, and null clears a field. Warns once about ignored fields.
 pub(super) fn parse(
     object: &[u8],
@@ -19,7 +21,7 @@ pub(super) fn parse(
     let object = match serde_json::from_slice(object) {
         Ok(Value::Object(object)) => object,
         Ok(_) => return Err(RowError::of_row("The line is not a JSON object.")),
-        Err(error) => return Err(RowError::of_row(format!("The line is not valid JSON: {error}."))),
+        Err(error) => return Err(RowError::of_row(not_json("record", &error))),
     };
     let is_read_only = |key: &&String| headings.is_read_only::<AffiliateRow>(key);
     let read_only: Vec<&str> = object.keys().filter(is_read_only).map(String::as_str).collect();

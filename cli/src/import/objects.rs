@@ -7,6 +7,12 @@ use super::source::{LONGEST_OBJECT, Source, too_long};
 /// Key of an envelope's records.
 const LIST: &[u8] = b"data";
 
+/// Returns the message for a text that is not valid JSON.
+pub(super) fn not_json(what: &str, error: &serde_json::Error) -> String {
+    let line = if error.line() > 1 { format!("line {}, ", error.line()) } else { String::new() };
+    format!("The {what} is not valid JSON. The error is at {line}column {} of the {what}.", error.column())
+}
+
 pub(super) struct Objects {
     text: Box<dyn BufRead + Send>,
     /// Current line number.

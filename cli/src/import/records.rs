@@ -16,7 +16,7 @@ use tonic::Status;
 
 use super::{
     batches::Batches,
-    objects::Objects,
+    objects::{Objects, not_json},
     proto_json,
     recorder::Recorder,
     row::Position,
@@ -213,23 +213,34 @@ fn value(field: &Field, text: String) -> Result<Value, RowError> {
     if !field.is_list && (!field.form.is_empty() || matches!(field.kind, Kind::Text | Kind::Choice(_))) {
         return Ok(text.into());
     }
-    serde_json::from_str(&text)
-        .map_err(|error| RowError::new(field.name, &text, format!("The cell is not valid JSON: {error}.")))
+    serde_json::from_str(&text).map_err(|error| RowError::new(field.name, &text, not_json("cell", &error)))
 }
 
-fn parse<M: DeserializeOwned + Check>(line: &[u8]) -> Result<M, Vec<RowError>> {
-    // Only errors from parsing the text contain a position.
-    let read = serde_json::from_slice(line).or_else(|error| {
-        let value: Value = serde_json::from_slice(line)?;
-        proto_json::parse(value, M::MESSAGE).map_err(|_: serde_json::Error| error)
-    });
-    let record: M = read.map_err(|error| RowError::of_row(format!("{error}.")))?;
+fn parse<M: DeserializeOwned + Check>(text: &[u8]) -> Result<M, Vec<RowError>> {
+    let object: Value = serde_json::from_slice(text).map_err(|error| RowError::of_row(not_json("record", &error)))?;
+    let read = serde_json::from_slice(text).or_else(|_| proto_json::parse(object.clone(), M::MESSAGE));
+    let record: M = read.map_err(|error| invalid_fields::<M>(&object, &error))?;
     let violations = check(&record);
     if violations.is_empty() {
         return Ok(record);
     }
-    let object: Value = serde_json::from_slice(line).unwrap_or_default();
     Err(violations.iter().map(|each| field_error(&object, &each.path, &each.message)).collect())
+}
+
+/// Returns the errors of the fields that cannot be parsed. `error` is the error of the whole record.
+fn invalid_fields<M: DeserializeOwned + Check>(record: &Value, error: &serde_json::Error) -> Vec<RowError> {
+    let Some(fields) = record.as_object() else { return RowError::of_row("The record is not a JSON object.") };
+    let errors = fields.iter().filter_map(|(key, value)| {
+        let field = Value::from(Map::from_iter([(key.clone(), value.clone())]));
+        let error = proto_json::parse::<M>(field, M::MESSAGE).err()?;
+        let reason = match field_of(M::MESSAGE, key) {
+            Some(_) => format!("The value is not valid: {error}."),
+            None => "The field is unknown.".to_owned(),
+        };
+        Some(field_error(record, key, &reason))
+    });
+    let errors: Vec<RowError> = errors.collect();
+    if errors.is_empty() { RowError::of_row(format!("The record is not valid: {error}.")) } else { errors }
 }
 
 /// Returns an error for the field at a path, with its value.
@@ -237,4 +248,36 @@ fn field_error(record: &Value, path: &str, reason: &str) -> RowError {
     let value = record.pointer(&format!("/{}", path.replace('.', "/")));
     let text = value.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     RowError::new(path, &text.unwrap_or_default(), reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use compliance_api::v1::UrlObservation;
+
+    use super::parse;
+
+    #[test]
+    fn parse_errors_name_fields_without_line_numbers() {
+        let errors = |text: &str| -> Vec<String> {
+            let errors = parse::<UrlObservation>(text.as_bytes()).unwrap_err();
+            errors.iter().map(|error| format!("{}={}: {}", error.field, error.value, error.reason)).collect()
+        };
+        assert_eq!(
+            errors(r#"{"url":"https://a.example/","stats":7,"disabled":1,"affiliateId":"x"}"#),
+            [
+                "affiliateId=x: The value is not valid: invalid type: string \"x\", expected i64.",
+                "disabled=1: The value is not valid: expected true, false, \"yes\", \"no\" or null.",
+                "stats=7: The field is unknown.",
+            ]
+        );
+        for (text, reason) in [
+            (r#"{"url":"https://a.example/""#, "not valid JSON. The error is at column 27 of the record."),
+            ("{\n\"url\":}", "not valid JSON. The error is at line 2, column 7 of the record."),
+            (r#"{"lastSeen":null,"last_seen":null}"#, "not valid: the field last_seen appears twice."),
+            ("7", "not a JSON object."),
+        ] {
+            let errors = errors(text);
+            assert!(errors[0].starts_with(&format!("=: The record is {reason}")), "{errors:?}");
+        }
+    }
 }
