@@ -215,7 +215,7 @@ async fn invalid_rows_with_ids_count_as_present() {
     ];
     for (kind, file, _) in both(rows) {
         let answer = send(&rest, "/affiliates:sync?absent_status=terminated", kind, file).await.with_status(207);
-        let changed = if kind == CSV { 1 } else { 0 };
+        let changed = i32::from(kind == CSV);
         let msg = format!("4 items were refused. Absent affiliates set to terminated: {changed} of 1.");
         assert_eq!(answer["detail"]["msg"], msg);
         assert_eq!(answer["data"]["absent"][0]["client_affiliate_id"], "D");
