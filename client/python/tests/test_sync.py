@@ -150,6 +150,27 @@ class Options(SyncTest):
             self.assertEqual(self.stored(), before)
 
 
+class Documented(SyncTest):
+    def test_crontab_line_succeeds_only_if_all_rows_are_accepted(self) -> None:
+        page = (Path(__file__).parents[3] / "docs/partners/nightly-job.md").read_text()
+        line = next(line for line in page.splitlines() if line.startswith("30 2 * * * ")).removeprefix("30 2 * * * ")
+        for name in ("https://compliance.example/", "/opt/sync"):
+            self.assertIn(name, line)
+        response = self.folder / "response.json"
+        for rows, base, status in (
+            ([self.row(0)], BASE, 0),
+            ([self.row(0), self.row(1, zip="#N/A")], BASE, 1),
+            ([], BASE, 22),
+            ([self.row(0)], BASE, 0),
+            ([self.row(0)], "http://127.0.0.1:1", 7),
+        ):
+            self.write(rows)
+            command = line.replace("https://compliance.example", base).replace("/opt/sync", str(self.folder))
+            done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertEqual((done.stdout, response.exists()), ("", base == BASE))
+
+
 class Stopped(SyncTest):
     def test_unreadable_files_stop_the_job(self) -> None:
         for content in (b"", b"client_affiliate_id\n", b'client_affiliate_id,city\nA,"Bern\n', b"affiliate_name\nx\n", b'[{"client_affiliate_id":"A"}]', b"PK\3\4", b"%PDF-1.7\n"):
