@@ -26,10 +26,10 @@ from requests.exceptions import SSLError
 
 from .client import Client
 from .errors import ComplianceError, Invalid, Refused
-from .transport import AGAIN, BROKEN
+from .transport import AGAIN, BROKEN, checked_token
 
-# The HTTP status if more than `--max-absent` affiliates would receive the status.
-TOO_MANY_ABSENT = 409
+# Maximum characters of a file's name in an error. The option can contain the token instead of the file's name, and a token is longer.
+SHOWN = 64
 # Seconds. The service takes a long time to respond to a large file.
 READ_TIMEOUT = 300
 # Command-line options by the service's parameter names.
@@ -39,17 +39,19 @@ OPTIONS = {"dates": "--dates", "encoding": "--encoding", "sheet": "--sheet", "co
 def main() -> int:
     arguments = parse()
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    # Logs the waits and their reasons.
+    # Logs why the job waits.
     logging.getLogger("affiliate_compliance").setLevel(logging.INFO)
     token_file = Path(arguments.token_file)
+    shown = f"token file {token_file}" if len(token_file.name) <= SHOWN else "token file"
 
     def token() -> str:
         """Reads the file for each request, because the token can be replaced while the job runs."""
         try:
-            return token_file.read_text(encoding="utf-8-sig", errors="replace")
+            return checked_token(token_file.read_text(encoding="utf-8-sig", errors="replace"))
         except OSError as error:
-            # The option can contain the token instead of the file's name.
-            raise ValueError(f"cannot read the token file: {error.strerror}") from None
+            raise ValueError(f"cannot read the {shown}: {error.strerror}") from None
+        except ValueError as error:
+            raise ValueError(f"{shown}: {error}") from None
 
     try:
         with Client(arguments.base_url, token, read_timeout=READ_TIMEOUT) as client:
@@ -117,7 +119,7 @@ def query(arguments: argparse.Namespace) -> dict[str, Any]:
 def sentence(error: ComplianceError) -> str:
     """Returns the error, with the options that can resolve it."""
     if not isinstance(error, Invalid):
-        return str(error)
+        return str(error).replace("max_absent", "--max-absent")
     sentences = ((sentence, OPTIONS.get(path)) for path, sentences in error.violations.items() for sentence in sentences)
     return "422: " + "\n".join(f"{sentence} Use {option}." if option else sentence for sentence, option in sentences)
 
@@ -130,8 +132,6 @@ def request_id(error: Exception) -> str:
 def hint(error: ComplianceError, base_url: str) -> str:
     """Returns what to do next. Running the job again helps only after a temporary error."""
     if isinstance(error, Refused):
-        if error.status == TOO_MANY_ABSENT:
-            return ": use --max-absent if the file is complete"
         return ": run the job again to continue" if error.status in AGAIN else ""
     if isinstance(error.__cause__, SSLError):
         return ""

@@ -4,6 +4,7 @@ import json
 import logging
 import random
 import re
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -82,6 +83,7 @@ class Transport:
 
     def attempts(self) -> Iterator["Attempt"]:
         """Yields a request's attempts, with waits between them. Raises the last attempt's error."""
+        logged = ""
         for number in range(1, self.tries + 1):
             attempt = Attempt(self.base)
             yield attempt
@@ -91,7 +93,9 @@ class Transport:
                 raise attempt.problem
             backoff = min(FIRST_WAIT * 2 ** (number - 1), LONGEST_WAIT) * random.uniform(0.5, 1)
             wait = max(backoff, attempt.retry_after)
-            LOG.info("%s; retrying in %.1f s", attempt.problem, wait)
+            if logged != str(attempt.problem):
+                logged = str(attempt.problem)
+                LOG.info("%s; retrying", logged)
             time.sleep(wait)
 
     def call(
@@ -137,8 +141,13 @@ class Transport:
             warn_of_ignored(method, path, response.headers)
             return response
         except requests.exceptions.SSLError as error:
-            raise Unavailable(sentence(error)) from error
-        except BROKEN:
+            why = sentence(error)
+            advice = ": the port seems to use http, not https" if "WRONG_VERSION_NUMBER" in why else ""
+            raise Unavailable(f"no secure connection to {self.base}: {why}{advice}") from error
+        except BROKEN as error:
+            found = cause(error)
+            if isinstance(found, socket.gaierror) and found.errno == socket.EAI_NONAME:
+                raise Unavailable(f"the host of {self.base} does not exist: {sentence(error)}") from found
             raise
         except requests.RequestException as error:
             raise Unavailable(sentence(error)) from error
@@ -235,8 +244,13 @@ def path_of(path: str) -> str:
     return path if path.startswith("/api/") else f"/api{path}"
 
 
-def sentence(error: BaseException) -> str:
+def cause(error: BaseException) -> BaseException:
     """Returns the innermost cause. `requests` wraps it in class and object names."""
     causes = (getattr(error, "reason", None), error.__cause__, *error.args)
-    cause = next((cause for cause in causes if isinstance(cause, Exception)), None)
-    return sentence(cause) if cause else getattr(error, "strerror", None) or str(error) or type(error).__name__
+    found = next((found for found in causes if isinstance(found, Exception)), None)
+    return cause(found) if found else error
+
+
+def sentence(error: BaseException) -> str:
+    found = cause(error)
+    return getattr(found, "strerror", None) or str(found) or type(found).__name__
