@@ -18,6 +18,8 @@ export interface Options {
 const OPTIONS: Options = { tries: 8, timeout: 60_000, warn: (sentence) => console.warn(sentence) };
 /** Status codes that the client retries. Only proxies send 502. */
 const AGAIN = [429, 502, 503, 504];
+/** Codes of an unknown host, a failed TLS handshake and an invalid certificate. The client does not retry after these. */
+const PERMANENT = /^(ENOTFOUND|ERR_SSL_|ERR_TLS_CERT_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 /** Milliseconds before the second attempt. The wait doubles with each attempt, up to LONGEST_WAIT, with random jitter. */
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 30_000;
@@ -97,7 +99,7 @@ export class Transport {
     const token = typeof this.#token === "string" ? this.#token : checkedToken(await this.#token());
     const headers = { Authorization: `Bearer ${token}`, Accept: "application/json", ...more };
     const abort = new AbortController();
-    const response = await within(this.#options.timeout, abort, () =>
+    const response = await within(this.#base, this.#options.timeout, abort, () =>
       fetch(url, {
         method,
         // Some frameworks cache responses by default.
@@ -115,7 +117,7 @@ export class Transport {
         this.#options.warn(`${method} ${path}: the service ignored these ${what.toLowerCase()}: ${decoded}`);
       }
     }
-    return [response, bodyOf(response, this.#options.timeout, abort)];
+    return [response, bodyOf(this.#base, response, this.#options.timeout, abort)];
   }
 }
 
@@ -134,7 +136,7 @@ export class Tries {
     // A truncated body is not valid JSON.
     const problem = error instanceof SyntaxError ? new Unavailable(error.message, { cause: error }) : error;
     const retryAfter = problem instanceof Busy ? problem.retryAfter : 0;
-    const mayRepeat = problem instanceof Busy || problem instanceof Unavailable;
+    const mayRepeat = problem instanceof Busy || (problem instanceof Unavailable && !PERMANENT.test(codeOf(problem.cause)));
     if (!mayRepeat || this.#left <= 0 || retryAfter > LONGEST_RETRY_AFTER) {
       throw problem instanceof Busy ? problem.refused : problem;
     }
@@ -155,23 +157,31 @@ class Busy extends Error {
 }
 
 /** Aborts `wait` after `timeout` milliseconds. */
-async function within<T>(timeout: number, abort: AbortController, wait: () => Promise<T>): Promise<T> {
+async function within<T>(base: string, timeout: number, abort: AbortController, wait: () => Promise<T>): Promise<T> {
   const timer = setTimeout(() => abort.abort(new Error(`no response within ${timeout / 1000} s`)), timeout);
   try {
     return await wait();
   } catch (error) {
     const { message, cause } = error as Error;
-    throw new Unavailable(cause instanceof Error ? `${message}: ${cause.message}` : message, { cause: error });
+    const code = codeOf(error);
+    const why = code === "ERR_SSL_WRONG_VERSION_NUMBER" ? "the port seems to use http, not https" : (cause instanceof Error && cause.message) || code || message;
+    throw new Unavailable(`no complete response from ${base}: ${why}`, { cause: error });
   } finally {
     clearTimeout(timer);
   }
 }
 
-async function* bodyOf(response: Response, timeout: number, abort: AbortController): AsyncGenerator<Uint8Array> {
+/** Returns the code of an error's cause, such as `ENOTFOUND`, or an empty string. */
+function codeOf(error: unknown): string {
+  const cause = (error as Error | undefined)?.cause as { code?: string } | undefined;
+  return cause?.code ?? "";
+}
+
+async function* bodyOf(base: string, response: Response, timeout: number, abort: AbortController): AsyncGenerator<Uint8Array> {
   const reader = response.body?.getReader();
   try {
     while (reader) {
-      const part = await within(timeout, abort, () => reader.read());
+      const part = await within(base, timeout, abort, () => reader.read());
       if (part.done) {
         return;
       }

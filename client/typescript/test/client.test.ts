@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import dns from "node:dns";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -360,6 +361,19 @@ test("last attempt's error is thrown", async (context) => {
   const refused = await refusal(all(impatient.affiliates()));
   assert.deepEqual([refused.status, refused.code, seen.length], [429, "429", 2]);
   await assert.rejects(impatient.case(1), Unavailable);
+});
+
+test("permanent connection errors name the address and are not retried", async (context) => {
+  const lookup = context.mock.method(dns, "lookup", (_: string, __: unknown, done: (error: Error) => void) =>
+    done(Object.assign(new Error("unknown host"), { code: "ENOTFOUND" })),
+  );
+  const secure = BASE.replace("http:", "https:");
+  for (const [base, reason] of [["http://typo.example", "unknown host"], [secure, "the port seems to use http, not https"]] as const) {
+    const start = performance.now();
+    await assert.rejects(new Client(base, TOKEN).overview(), { message: `no complete response from ${base}: ${reason}` });
+    assert.ok(performance.now() - start < 5_000);
+  }
+  assert.equal(lookup.mock.callCount(), 1);
 });
 
 test("example creates affiliates from a file", (context) => {
