@@ -1,6 +1,6 @@
 """Tests the client against a running service, including over broken connections. The token needs the scope `monitor`.
 
-    GRPC=127.0.0.1:50051 TOKEN=… TOKEN_WITHOUT_SCOPE=… python -m unittest discover client/grpc-python/tests
+    GRPC=127.0.0.1:50051 BASE=http://127.0.0.1:8080 TOKEN=… TOKEN_WITHOUT_SCOPE=… python -m unittest discover client/grpc-python/tests
 """
 
 import os
@@ -166,6 +166,17 @@ class TestClient(unittest.TestCase):
         free.close()
         absent = self.client_at(address, tries=2)
         self.assertEqual(self.refused(urls_pb2.GetComplianceUrlRequest(id=1), absent).code, grpc.StatusCode.UNAVAILABLE)
+
+    def test_wrong_ports_are_reported_immediately(self):
+        for target, code, message in (
+            (f"https://{GRPC}", grpc.StatusCode.UNAVAILABLE, f"^the port does not use TLS: .*{GRPC}"),
+            (os.environ["BASE"], grpc.StatusCode.UNIMPLEMENTED, "^this is not the gRPC port: .*404"),
+        ):
+            start = time.monotonic()
+            refused = self.refused(urls_pb2.GetComplianceUrlRequest(id=1), self.client_at(target))
+            self.assertEqual(refused.code, code)
+            self.assertRegex(refused.message, message)
+            self.assertLess(time.monotonic() - start, 10)
 
     def test_export_resumes_after_lost_connections(self):
         results = list(self.client.observe(self.observations(RECORDS, note="x" * 4000)))

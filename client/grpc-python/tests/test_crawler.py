@@ -74,6 +74,13 @@ class TestCrawler(unittest.TestCase):
             with self.assertRaises(Refusal) as refused:
                 client.call(vocabularies_pb2.ListVocabulariesRequest())
             self.assertEqual(refused.exception.code, grpc.StatusCode.UNAVAILABLE)
+        # Permanent errors end the crawler without retries. The certificate contains no IP address.
+        trust["GRPC"] = trust["GRPC"].replace("localhost", "127.0.0.1")
+        for authority, reason in (("", "is not trusted"), (ca, "is for a different host")):
+            result = self.run_crawler(**trust | identity | {"GRPC_CA": authority})
+            self.assertEqual(result.returncode, 2)
+            self.assertRegex(result.stderr, f"crawler: UNAVAILABLE: the service's certificate {reason}: .*127.0.0.1")
+            self.assertNotIn("retrying", result.stderr)
 
 
 if __name__ == "__main__":

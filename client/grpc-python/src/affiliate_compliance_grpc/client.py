@@ -254,7 +254,7 @@ class Attempts:
         self.failed += 1
         # The service ends a long stream at its own time limit. Without progress, another attempt would only end there again.
         is_over = refused.code == grpc.StatusCode.DEADLINE_EXCEEDED
-        may_retry = self.may_resume if is_over else refused.code in AGAIN
+        may_retry = self.may_resume if is_over else refused.code in AGAIN and not refused.is_permanent
         self.may_resume &= not is_over
         wait = refused.retry_after + min(FIRST_WAIT * 2 ** (self.failed - 1), LONGEST_WAIT) * random.uniform(0.5, 1)
         is_late = end is not None and time.monotonic() + wait >= end

@@ -7,6 +7,13 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 DOMAIN = "compliance.v1"
+# What parts of gRPC's messages mean. Other attempts would fail the same way.
+PERMANENT = {
+    "WRONG_VERSION_NUMBER": "the port does not use TLS",
+    "CERTIFICATE_VERIFY_FAILED": "the service's certificate is not trusted",
+    "Hostname Verification Check failed": "the service's certificate is for a different host",
+    "Received http2 header with status": "this is not the gRPC port",
+}
 
 
 @dataclass
@@ -28,6 +35,9 @@ class Refusal(Exception):
     """Whether an earlier attempt failed, for example with a lost response. It may have made the change: if the reason is `ETAG_MISMATCH`, read
     the record."""
 
+    is_permanent: bool = False
+    """Whether the client cannot connect because of its settings, for example because it does not trust the service's certificate."""
+
     def __str__(self) -> str:
         violations = "".join(f"; {violation.field}: {violation.description}" for violation in self.violations)
         return f"{self.reason or self.code.name}: {self.message}{violations}"
@@ -36,6 +46,8 @@ class Refusal(Exception):
 def refusal(error: grpc.RpcError) -> Refusal:
     """Decodes an error raised by a generated stub."""
     decoded = Refusal(error.code(), error.details() or "")
+    if meaning := next((meaning for part, meaning in PERMANENT.items() if part in decoded.message), ""):
+        decoded.message, decoded.is_permanent = f"{meaning}: {decoded.message}", True
     status = rpc_status.from_call(error)
     for detail in status.details if status else []:
         info, request, retry = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest(), error_details_pb2.RetryInfo()
