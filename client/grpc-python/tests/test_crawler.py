@@ -5,6 +5,7 @@
 To also test mutual TLS, set SECURE_GRPC=https://…, SECURE_TOKEN, and CERTIFICATES, a folder with the files of deploy/make-certificates.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -33,11 +34,14 @@ class TestCrawler(unittest.TestCase):
             result = subprocess.run([sys.executable, CRAWLER, findings], capture_output=True, text=True, timeout=60)
             self.assertEqual((result.returncode, result.stdout), (1, summary), result.stderr)
             self.assertEqual(result.stderr, f"{findings}:3: url: The url field must be a valid URL.\n")
-        for wrong, reason in (('{"link": 1}', ""), ("[1]", "the line is not a JSON object\n")):
-            findings.write_text(wrong)
+        for wrong, reason in (
+            ('{"link": 1}', r'Message .* has no field named "link" .* Known fields: url, incident_status, .*'),
+            ("[1]", "the line is not a JSON object"),
+        ):
+            findings.write_text(good % (self.prefix, 1) + '{"url": "nowhere"}\n' + wrong)
             result = subprocess.run([sys.executable, CRAWLER, findings], capture_output=True, text=True, timeout=60)
-            self.assertEqual(result.returncode, 2)
-            self.assertIn(f"{findings}:1: {reason}", result.stderr)
+            self.assertEqual((result.returncode, result.stdout), (1, "0 new, 1 known, 2 refused\n"), result.stderr)
+            self.assertRegex(result.stderr, f"^{findings}:3: {reason}\n{findings}:2: url: .*\n$")
         findings.write_text(good % (self.prefix, 1), encoding="utf-8-sig")
         result = subprocess.run([sys.executable, CRAWLER, findings], capture_output=True, text=True, timeout=60)
         self.assertEqual(result.stdout, "0 new, 1 known, 0 refused\n", result.stderr)
@@ -60,6 +64,15 @@ class TestCrawler(unittest.TestCase):
             result = self.run_crawler(**wrong)
             self.assertEqual(result.returncode, 2)
             self.assertIn(message, result.stderr)
+
+    def test_saved_findings_are_counted_before_an_error(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        findings = folder / "findings.ndjson"
+        # The service refuses the second batch because it is too large.
+        findings.write_text("".join(json.dumps({"url": f"{self.prefix}/{n}", "note": "x" * (n // 500) * (70 << 20)}) + "\n" for n in range(501)))
+        result = subprocess.run([sys.executable, CRAWLER, findings], capture_output=True, text=True, timeout=60)
+        self.assertEqual((result.returncode, result.stdout), (2, "500 new, 0 known, 0 refused\n"), result.stderr)
+        self.assertRegex(result.stderr, "^crawler: BODY_TOO_LARGE: ")
 
     @unittest.skipUnless("SECURE_GRPC" in os.environ, "SECURE_GRPC is not set")
     def test_mutual_tls_requires_ca_and_client_certificates(self):
