@@ -99,7 +99,8 @@ pub enum Error {
         reason: Reason,
         /// The error, as a sentence.
         message: String,
-        /// How long the service asks you to wait before the next call.
+        /// How long the service asks you to wait before the next call. `None` if waiting does not help, for example because the
+        /// service's certificate is invalid.
         retry_after: Option<Duration>,
     },
     /// The deadline passed. A write was applied completely or not at all.
@@ -153,7 +154,7 @@ impl Error {
 
     /// Returns whether the same call can succeed later.
     pub fn is_temporary(&self) -> bool {
-        matches!(self, Self::Unavailable { .. } | Self::DeadlineExceeded)
+        matches!(self, Self::Unavailable { retry_after: Some(_), .. } | Self::DeadlineExceeded)
     }
 }
 

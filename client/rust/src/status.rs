@@ -15,6 +15,16 @@ const VIOLATIONS_TOTAL: &str = "violations_total";
 /// The wait before a retry if the service does not specify one.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
+/// What parts of transport errors mean. Other tries would fail the same way.
+const PERMANENT: [(&str, &str); 4] = [
+    ("of type InvalidContentType", "the port does not use TLS"),
+    ("invalid peer certificate", "the service's certificate is not valid for this client"),
+    ("fatal alert: CertificateRequired", "the service requires a client certificate"),
+    ("fatal alert: UnknownCA", "the service does not trust the client certificate"),
+];
+/// Part of the message if the port serves HTTP, but not gRPC.
+const NOT_GRPC: &str = "while receiving response with status: 404";
+
 /// Returns an error and its causes.
 fn causes<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |&error| error.source())
@@ -42,6 +52,13 @@ fn reason_of_code(code: Code) -> Reason {
     }
 }
 
+impl Error {
+    fn unreachable(why: &str, retry_after: Option<Duration>) -> Self {
+        let message = format!("cannot reach the service: {why}");
+        Self::Unavailable { reason: Reason::CoreUnavailable, message, retry_after }
+    }
+}
+
 impl From<Status> for Error {
     fn from(status: Status) -> Self {
         // A status with a source comes from the transport: the connection broke, or the deadline passed.
@@ -49,10 +66,16 @@ impl From<Status> for Error {
             if causes(source).any(<dyn StdError>::is::<TimeoutExpired>) {
                 return Self::DeadlineExceeded;
             }
-            let message = format!("cannot reach the service: {}", chain(source));
-            return Self::Unavailable { reason: Reason::CoreUnavailable, message, retry_after: Some(RETRY_AFTER) };
+            let text = chain(source);
+            return match PERMANENT.iter().find(|(part, _)| text.contains(part)) {
+                Some((_, meaning)) => Self::unreachable(&format!("{meaning}: {text}"), None),
+                None => Self::unreachable(&text, Some(RETRY_AFTER)),
+            };
         }
         let message = status.message().to_owned();
+        if status.code() == Code::Internal && message.contains(NOT_GRPC) {
+            return Self::unreachable(&format!("this is not the gRPC port: {message}"), None);
+        }
         let reason = reason(&status).unwrap_or_else(|| reason_of_code(status.code()));
         match status.code() {
             Code::InvalidArgument if reason == Reason::InvalidFields => {
@@ -145,6 +168,8 @@ mod tests {
         assert!(error.is_temporary() && error.retry_after() == Some(Duration::from_secs(1)), "{error:?}");
         assert_eq!(error.reason(), Some(Reason::CoreUnavailable));
         assert!(matches!(Error::from(Status::cancelled("timeout")), Error::DeadlineExceeded));
+        let error = Error::from(Status::internal("protocol error while receiving response with status: 404 Not Found"));
+        assert!(!error.is_temporary() && error.to_string().contains("this is not the gRPC port"), "{error:?}");
         let error = Error::from(Status::internal("x"));
         assert!(matches!(error, Error::Other(_)) && error.reason().is_none(), "{error:?}");
     }

@@ -84,4 +84,17 @@ async fn mutual_tls_requires_trusted_certificates() {
         let error = builder.build().unwrap().call(CheckAccessRequest {}).await.unwrap_err();
         assert!(matches!(error, Error::Unavailable { .. }) && error.to_string().contains(reason), "{error:?}");
     }
+
+    // The service's alert can arrive after a broken connection, which the client retries.
+    let secure = |port: u16| Client::builder(format!("https://localhost:{port}")).token(token(service.company));
+    let permanent = [
+        (secure(port).ca_certificate(ours.pem()), "the service requires a client certificate"),
+        (identity(secure(port).ca_certificate(other.pem()), &ours), "the service's certificate is not valid"),
+        (secure(service.address.port()).ca_certificate(ours.pem()), "the port does not use TLS"),
+    ];
+    for (builder, reason) in permanent {
+        let client = builder.connect_timeout(Duration::from_mins(1)).deadline(Duration::from_mins(2)).build().unwrap();
+        let error = client.call(CheckAccessRequest {}).await.unwrap_err();
+        assert!(!error.is_temporary() && error.to_string().contains(reason), "{error:?}");
+    }
 }
