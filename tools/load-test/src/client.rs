@@ -121,13 +121,18 @@ impl Connection {
 
     /// Sends a read, and returns the response's content.
     pub(crate) async fn read(&mut self, headers: &HeaderMap, request: &LoadRequest) -> anyhow::Result<Content> {
-        let response = self.ask(headers, request).await?;
+        let layer = if self.layer == Layer::Rest { "REST" } else { "gRPC" };
+        let wrong_port = format!("{} does not seem to be the {layer} port", self.target.authority);
+        let response = self.ask(headers, request).await.context(wrong_port.clone())?;
         match self.layer {
             Layer::Rest => {
                 check::rest_status(200, response.status.as_u16(), &response.body)?;
                 check::read_rest(request, &response.body)
             }
-            Layer::Grpc => check::read_grpc(request, &response.messages()?),
+            Layer::Grpc => {
+                ensure!(response.status == StatusCode::OK, "{wrong_port}: HTTP status {}", response.status);
+                check::read_grpc(request, &response.messages()?)
+            }
         }
     }
 

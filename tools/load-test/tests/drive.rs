@@ -83,6 +83,18 @@ async fn both_layers_respond_under_load() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ports_of_other_layer_are_reported() {
+    let (_service, [(rest, rest_url), (grpc, grpc_url)]) = service(Options::default()).await;
+    for (layer, url, name) in [(rest, grpc_url, "REST"), (grpc, rest_url, "gRPC")] {
+        let output = load(layer, &url, "list", &[]).await;
+        let expected =
+            format!("load-test: {} does not seem to be the {name} port: ", url.trim_start_matches("http://"));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && errors.starts_with(&expected), "{errors}");
+    }
+}
+
 /// Opens a TLS port in front of a service, and returns its URL.
 async fn secured(service: SocketAddr, identity: &IdentityFiles) -> String {
     let tls = ServerTls::load(identity.clone(), None, &[HTTP2, HTTP1]).unwrap();
