@@ -12,7 +12,7 @@ PERMANENT = {
     "WRONG_VERSION_NUMBER": "the port does not use TLS",
     "CERTIFICATE_VERIFY_FAILED": "the service's certificate is not trusted",
     "Hostname Verification Check failed": "the service's certificate is for a different host",
-    "Received http2 header with status": "this is not the gRPC port",
+    "Received http2 header with status: 404": "this is not the gRPC port",
 }
 
 
