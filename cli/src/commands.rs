@@ -73,6 +73,15 @@ struct ManArgs {
 }
 
 impl Cli {
+    /// Returns the name of the command if it runs one tier.
+    pub(crate) fn tier(&self) -> Option<&'static str> {
+        match self.command {
+            Some(Command::Core(_)) => Some("core"),
+            Some(Command::Gateway(_)) => Some("gateway"),
+            _ => None,
+        }
+    }
+
     /// Runs the command and returns the exit status.
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let done = match self.command {

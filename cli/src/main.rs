@@ -31,6 +31,12 @@ fn main() -> ExitCode {
         for (name, similar) in program::unknown_variables(&Cli::command()) {
             tracing::warn!(name, similar, "unknown environment variable");
         }
+        if let Some(tier) = cli.tier() {
+            let unused = program::unused_variables(&Cli::command(), tier).join(", ");
+            if !unused.is_empty() {
+                tracing::warn!("{unused}: no effect on `compliance {tier}`");
+            }
+        }
         refuse_configuration_file()?;
         cli.run()
     });

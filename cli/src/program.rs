@@ -16,7 +16,7 @@ mod secret_values;
 mod signals;
 mod tls_args;
 
-pub(crate) use configuration::{parse, unknown_variables};
+pub(crate) use configuration::{parse, unknown_variables, unused_variables};
 pub(crate) use database_args::{DatabaseUrlArgs, RemovedArgs};
 pub(crate) use descriptors::Descriptors;
 pub(crate) use failure::{InvalidSetting, describe, named, report as report_failure};

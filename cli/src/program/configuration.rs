@@ -123,6 +123,19 @@ pub(crate) fn unknown_variables(program: &Command) -> Vec<(String, Option<String
     unknown.into_iter().map(with_similar).collect()
 }
 
+/// Returns the set variables that configure `serve`, but not this tier. Other commands' variables are often set in the same environment.
+pub(crate) fn unused_variables(program: &Command, tier: &str) -> Vec<String> {
+    let of = |name| program.find_subcommand(name).map(variables).unwrap_or_default();
+    let (used, is_set) = (of(tier), |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    // Administrators set the data folder for all commands.
+    of("serve")
+        .into_iter()
+        .filter(|name| {
+            name.starts_with(PREFIX) && name != "COMPLIANCE_DATA_DIR" && is_set(name) && !used.contains(name)
+        })
+        .collect()
+}
+
 /// Returns the documented variables of a command and its subcommands.
 fn variables(command: &Command) -> Vec<String> {
     let shown = command.get_arguments().filter(|argument| !argument.is_hide_set());

@@ -147,6 +147,30 @@ fn private_database_ignores_or_rejects_pg_variables() {
 fn host_names_and_secret_files_are_accepted() {
     let (data, files) = (migrated(), DataDir::new());
     let secret = file(&files, "secret", &format!("{SECRET}\n"));
+/// A tier warns once about settings of the other tier, but not about settings of other commands.
+#[test]
+fn settings_of_the_other_tier_log_a_warning() {
+    let data = DataDir::new();
+    let variables = [
+        ("COMPLIANCE_RATE_LIMIT", "500/s"),
+        ("COMPLIANCE_REST_TLS_CERT", "/c"),
+        ("COMPLIANCE_CORE_URL", "ftp://core"),
+        ("COMPLIANCE_TOKEN", "t"),
+        ("COMPLIANCE_SERVICE_ROLE", "r"),
+    ];
+    for (tier, unused) in [("gateway", "COMPLIANCE_RATE_LIMIT"), ("core", "COMPLIANCE_REST_TLS_CERT")] {
+        let mut command = compliance(&data);
+        command.arg(tier).envs(variables).env("DATABASE_URL", "mysql://h/d");
+        if tier == "gateway" {
+            command.env_remove("COMPLIANCE_REST_TLS_CERT");
+        }
+        let (status, _, errors) = output(&mut command);
+        let warnings: Vec<_> = errors.lines().filter(|line| line.contains("WARN")).collect();
+        assert!(status.code() == Some(2) && warnings.len() == 1, "{tier}: {errors}");
+        assert!(warnings[0].contains(unused) && warnings[0].contains("no effect"), "{tier}: {errors}");
+    }
+}
+
     let path = secret.to_str().unwrap();
     let service =
         Service::start_as(compliance(&data).args(["serve", "--rest-addr", "localhost:0", "--jwt-secret-file", path]));
