@@ -17,6 +17,9 @@ const PAGE: &str = include_str!("../../../docs/operations/backup-and-restore.md"
 /// Data folder named on the page.
 const FOLDER: &str = "/var/lib/compliance";
 
+/// The page's command that removes an unfinished restore.
+const DROP: &str = "dropdb -h /var/lib/compliance/postgres -U postgres compliance_restoring";
+
 /// The commands' working folder and data folder.
 struct Shell {
     data: DataDir,
@@ -34,12 +37,15 @@ impl Shell {
         Self { data, folder, path }
     }
 
+    /// Runs a block from the page, or a command in its text. Like an interactive shell, continues after a failed command.
     fn run(&self, name: &str) -> (ExitStatus, String, String) {
         let begin = format!("```sh {name}\n");
-        let (_, block) = PAGE.split_once(&begin).unwrap_or_else(|| panic!("the page contains no block {name}"));
-        let block = block.split("```").next().unwrap().replace(FOLDER, self.data.path().to_str().unwrap());
+        let block = PAGE.split_once(&begin).map(|(_, block)| block.split("```").next().unwrap());
+        let block = block.or_else(|| PAGE.contains(&format!("`{name}`")).then_some(name));
+        let block = block.unwrap_or_else(|| panic!("the page does not contain {name}"));
+        let block = block.replace(FOLDER, self.data.path().to_str().unwrap());
         let mut shell = Command::new("bash");
-        shell.args(["-euo", "pipefail", "-c", &block]).current_dir(self.folder.path()).env_clear();
+        shell.args(["-uo", "pipefail", "-c", &block]).current_dir(self.folder.path()).env_clear();
         shell.env("PATH", &self.path).env("COMPLIANCE_DATA_DIR", self.data.path());
         output(&mut shell)
     }
@@ -97,6 +103,18 @@ fn documented_commands_restore_live_database() {
         assert_eq!(create(&service, &token, &format!("lost {number}")), 201);
     }
     assert_eq!(changes(&service, &token, 10).0, 200);
+
+    // A damaged dump changes nothing, even if the swap is pasted after it.
+    let dump = shell.folder.path().join("compliance.dump");
+    let intact = fs::read(&dump).unwrap();
+    for length in [intact.len() / 10, intact.len() - 1000] {
+        fs::write(&dump, &intact[..length]).unwrap();
+        shell.refused("restore");
+        assert!(shell.refused("swap").contains("\"compliance_restored\" does not exist"));
+        assert_eq!(names(&service, &token).len(), 10);
+        shell.paste(DROP);
+    }
+    fs::write(&dump, intact).unwrap();
 
     shell.paste("restore");
     assert!(shell.paste("swap").trim_end().ends_with("no problems found"));
