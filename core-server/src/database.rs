@@ -56,21 +56,32 @@ pub async fn is_owner(pool: &PgPool) -> Result<bool, sqlx::Error> {
 /// Maximum number of attempts while another process changes the same privileges.
 const GRANT_TRIES: u32 = 5;
 
+/// Fails if a role cannot be the service role: it does not exist, or it is a superuser.
+pub async fn check_service_role(executor: impl PgExecutor<'_>, role: &str) -> Result<(), DatabaseError> {
+    let question = "select rolsuper from pg_roles where rolname = $1";
+    let is_superuser = sqlx::query_scalar(question).bind(role).fetch_optional(executor).await;
+    let role = role.to_owned();
+    match is_superuser {
+        Ok(Some(false)) => Ok(()),
+        Ok(Some(true)) => Err(DatabaseError::GrantToSuperuser { role }),
+        Ok(None) => Err(DatabaseError::GrantToMissing { role }),
+        Err(source) => Err(DatabaseError::Grant { role, source }),
+    }
+}
+
 /// Grants a role the privileges that the service needs.
 ///
 /// The role must exist, the pool must connect as the owner, and the schema must be up to date.
 pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
     let error = |source| DatabaseError::Grant { role: role.to_owned(), source };
-    let owns = "select (relowner = to_regrole(quote_ident($1))) is true, exists (select from pg_roles where rolname = $1 and rolsuper), pg_has_role(current_user, relowner, 'usage'), current_user::text
+    let owns = "select (relowner = to_regrole(quote_ident($1))) is true, pg_has_role(current_user, relowner, 'usage'), current_user::text
         from pg_class where oid = 'changes'::regclass";
-    let (to_owner, to_superuser, by_owner, user): (bool, bool, bool, String) =
+    let (to_owner, by_owner, user): (bool, bool, String) =
         sqlx::query_as(owns).bind(role).fetch_one(owner).await.map_err(error)?;
     if to_owner {
         return Err(DatabaseError::GrantToOwner { role: role.to_owned() });
     }
-    if to_superuser {
-        return Err(DatabaseError::GrantToSuperuser { role: role.to_owned() });
-    }
+    check_service_role(owner, role).await?;
     if !by_owner {
         return Err(DatabaseError::GrantByOther { user });
     }

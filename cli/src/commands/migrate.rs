@@ -31,6 +31,9 @@ pub(super) fn run(args: &MigrateArgs) -> anyhow::Result<()> {
         let target = args.database.required()?;
         let connect = async || Ok(database::open(target.clone(), 2).await?);
         let database = wait_for(&args.start, &mut [], connect).await?;
+        if let Some(role) = &args.service_role {
+            database::check_service_role(&database.pool, role).await?;
+        }
         database::migrate(&database).await?;
         let pool = database.pool;
         if let Some(role) = &args.service_role {

@@ -103,6 +103,7 @@ mod tests {
             DatabaseError::NotPrepared { host: host() },
             DatabaseError::SharedSettings { host: host(), statements: "alter role".to_owned() },
             DatabaseError::SharedSession { command: "this command" },
+            DatabaseError::OtherTables { database: host(), table: "orders".to_owned() },
             DatabaseError::Modified { step: "1 (first)".to_owned() },
         ] {
             assert!(is_wrong_setting(&anyhow::Error::from(wrong).context("the service could not start")));

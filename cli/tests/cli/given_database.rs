@@ -43,7 +43,14 @@ async fn service_role_serves_and_owner_repairs() {
         let migrate =
             |role: &str| output(compliance(&data).args(["migrate", "--database-url", &url, "--service-role", role]));
         let (status, _, log) = migrate("nobody-has-this-name");
-        assert!(!status.success() && log.contains("create role"), "{log}");
+        assert!(status.code() == Some(2) && log.contains("create role"), "{log}");
+        let mut core = compliance(&data);
+        core.arg("core").env("DATABASE_URL", &url).env("COMPLIANCE_JWT_SECRET", "0123456789abcdef0123456789abcdef");
+        let (_, _, log) = output(&mut core);
+        assert!(log.contains("steps are missing") && log.contains("--service-role ROLE"), "{log}");
+        // The wrong role has created nothing.
+        let counts: Vec<_> = log.split_once("not up to date (").unwrap().1.split(' ').collect();
+        assert_eq!(counts[0], counts[2], "{log}");
         let (status, _, log) = migrate(SERVICE_ROLE);
         assert!(status.success(), "{log}");
         let service = Service::start_as(compliance(&data).arg("serve").env("DATABASE_URL", &service_url));
@@ -77,6 +84,42 @@ async fn service_role_serves_and_owner_repairs() {
     })
     .await
     .unwrap();
+    cluster.stop().await;
+}
+
+/// The service creates nothing in another program's database, or after a failed restore.
+#[tokio::test(flavor = "multi_thread")]
+async fn other_programs_databases_are_rejected() {
+    let cluster = TestCluster::start(ClusterOptions::temporary()).await;
+    cluster.endpoint.create_database("shop").await.unwrap();
+    let url = cluster.endpoint.url(OWNER_ROLE, "shop");
+    let mut connection = sqlx::PgConnection::connect(&url).await.unwrap();
+    let history = "create table _sqlx_migrations (version bigint, checksum bytea, success boolean);
+        insert into _sqlx_migrations values (1, '', true)";
+    for (others, table) in [("create table orders (id integer)", "orders"), (history, "_sqlx_migrations")] {
+        sqlx::raw_sql(others).execute(&mut connection).await.unwrap();
+        let url = url.clone();
+        tokio::task::spawn_blocking(move || {
+            let data = DataDir::new();
+            for command in [&["migrate"][..], &["serve"], &["core", "--migrate"], &["core"]] {
+                let mut program = compliance(&data);
+                program.args(command).args(["--database-url", &url]);
+                let (status, _, log) = output(program.env("COMPLIANCE_JWT_SECRET", "0123456789abcdef0123456789abcdef"));
+                assert_eq!(status.code(), Some(2), "{command:?}: {log}");
+                let expected = format!("the database shop already contains the table {table}");
+                assert!(log.contains(&expected) && log.contains("a database of its own"), "{command:?}: {log}");
+            }
+        })
+        .await
+        .unwrap();
+        let tables = "select array_agg(relname::text order by relname) from pg_class
+            where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')";
+        let tables: Vec<String> = sqlx::query_scalar(tables).fetch_one(&mut connection).await.unwrap();
+        assert_eq!(tables.first().unwrap(), table);
+        assert_eq!(tables.last().unwrap(), "orders");
+        assert!(tables.len() <= 2, "{tables:?}");
+    }
+    connection.close().await.unwrap();
     cluster.stop().await;
 }
 

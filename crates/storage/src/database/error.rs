@@ -52,14 +52,17 @@ pub enum DatabaseError {
         "this URL connects as {user}, a superuser, but {owner} owns the database: use the URL of {owner}, who then also owns the tables"
     )]
     MigrateByOther { user: String, owner: String },
+    #[error(
+        "the database {database} already contains the table {table}, but not this service's schema history. The service needs a \
+         database of its own: use the URL of an empty database. After a failed restore, restore the backup again completely"
+    )]
+    OtherTables { database: String, table: String },
     #[error("cannot migrate the database's schema: {}", of_migration(.0))]
     Migrate(#[from] MigrateError),
-    #[error(
-        "cannot grant the role {role} the rights that the service needs: {}{}",
-        text(.source),
-        if is_missing_role(.source) { format!(" (`create role {role} login`)") } else { String::new() }
-    )]
+    #[error("cannot grant the role {role} the rights that the service needs: {}", text(.source))]
     Grant { role: String, source: sqlx::Error },
+    #[error("the role {role} does not exist: correct its name, or create it first (`create role {role} login`)")]
+    GrantToMissing { role: String },
     #[error("the role {role} owns the tables, so it needs no grant: specify the role that the service runs as")]
     GrantToOwner { role: String },
     #[error(
@@ -73,7 +76,8 @@ pub enum DatabaseError {
     #[error("cannot read the database's schema history: {}{}", text(.0), advice(.0, GRANT))]
     History(sqlx::Error),
     #[error(
-        "the database's schema is not up to date ({missing} of {total} steps are missing): run `compliance migrate --database-url …`"
+        "the database's schema is not up to date ({missing} of {total} steps are missing): run `compliance migrate` with \
+         the owner's URL, and with `--service-role ROLE` if the service connects as another role"
     )]
     NotMigrated { missing: usize, total: usize },
     #[error(
@@ -97,7 +101,7 @@ pub enum DatabaseError {
     Distribute(sqlx::Error),
     #[error(
         "the schema is not up to date on Citus (not distributed: {tables}; missing functions: {functions}): run \
-         `compliance migrate --database-url …`"
+         `compliance migrate` with the owner's URL"
     )]
     NotDistributed { tables: String, functions: usize },
 }
@@ -125,6 +129,8 @@ impl DatabaseError {
             Self::Url(_)
                 | Self::Tls { .. }
                 | Self::MigrateByOther { .. }
+                | Self::OtherTables { .. }
+                | Self::GrantToMissing { .. }
                 | Self::GrantToOwner { .. }
                 | Self::GrantToSuperuser { .. }
                 | Self::GrantByOther { .. }
@@ -150,11 +156,6 @@ const GRANT: &str = "; run `compliance migrate --service-role ROLE` with the own
 /// Returns the advice if the role lacks a right (`insufficient_privilege`).
 fn advice(error: &sqlx::Error, text: &'static str) -> &'static str {
     if error.as_database_error().is_some_and(|error| error.code().as_deref() == Some("42501")) { text } else { "" }
-}
-
-/// SQLSTATE `undefined_object`.
-fn is_missing_role(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|error| error.code().as_deref() == Some("42704"))
 }
 
 fn of_migration(error: &MigrateError) -> String {

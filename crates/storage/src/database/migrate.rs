@@ -113,6 +113,7 @@ async fn compare_history(pool: &PgPool, schema: &Schema) -> Result<(), DatabaseE
             .map_err(DatabaseError::History)?,
         None => Vec::new(),
     };
+    let is_interrupted = table.is_some() && done.is_empty();
     let (mut total, mut missing) = (0, 0);
     for step in schema.migrations.iter() {
         total += 1;
@@ -125,6 +126,10 @@ async fn compare_history(pool: &PgPool, schema: &Schema) -> Result<(), DatabaseE
         }
     }
     if missing > 0 {
+        // An interrupted first migration leaves an empty history.
+        if missing == total && !is_interrupted {
+            refuse_other_tables(pool).await?;
+        }
         return Err(DatabaseError::NotMigrated { missing, total });
     }
     if on_citus {
@@ -137,6 +142,18 @@ async fn compare_history(pool: &PgPool, schema: &Schema) -> Result<(), DatabaseE
     }
     // Without triggers, the database would accept writes without recording them.
     objects::check(pool, schema, &["triggers"]).await
+}
+
+/// Fails if the database contains another program's tables. Tables of extensions are allowed.
+async fn refuse_other_tables(pool: &PgPool) -> Result<(), DatabaseError> {
+    let question = "select current_database()::text, relname::text
+        from pg_class c join pg_namespace n on n.oid = relnamespace and nspname = current_schema()
+        where relkind in ('r', 'p') and not exists (
+            select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype = 'e')
+        order by relname limit 1";
+    let found: Option<(String, String)> =
+        sqlx::query_as(question).fetch_optional(pool).await.map_err(DatabaseError::History)?;
+    found.map_or(Ok(()), |(database, table)| Err(DatabaseError::OtherTables { database, table }))
 }
 
 /// Runs the missing steps. `waited` is the total time of earlier attempts that did not acquire a lock.
