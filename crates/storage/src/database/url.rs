@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, path::PathBuf, str::FromStr as _, time::Duration};
 
-use sqlx::postgres::PgConnectOptions;
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use tls::{ClientTls, IdentityFiles};
 use tracing::subscriber::{NoSubscriber, with_default};
 use url::form_urlencoded::{self, Serializer};
@@ -81,7 +81,10 @@ fn read(url: &str) -> Result<Target, String> {
     let url_of_host = format!("postgres://{user}{named}{path}?{rest}");
     // sqlx logs ignored parameters with their values.
     let parsed = with_default(NoSubscriber::default(), || PgConnectOptions::from_str(&url_of_host));
-    let options = parsed.map_err(|error| error.to_string())?;
+    let options = parsed.map_err(|error| match error {
+        sqlx::Error::Configuration(cause) => cause.to_string(),
+        other => other.to_string(),
+    })?;
     if options.get_database().is_none_or(str::is_empty) {
         return Err("names no database: add its name, such as postgres://user:password@host/compliance".to_owned());
     }
@@ -189,6 +192,9 @@ fn rejection(name: &str, value: &str) -> Option<Cow<'static, str>> {
         ("sslrootcert" | "ssl-root-cert" | "ssl-ca", "system") => {
             "must be a file with CA certificates in PEM format, such as /etc/ssl/certs/ca-certificates.crt"
         }
+        (name, value) if MODE.contains(&name) && PgSslMode::from_str(value).is_err() => {
+            "must be disable, allow, prefer, require, verify-ca or verify-full"
+        }
         (name, _) if DECIDED.contains(&name) => "has no effect, because the service sets it itself",
         (name, _) if PASSED.contains(&name) || name.starts_with("options[") => return None,
         _ => "is unknown and would have no effect: correct or remove it",
@@ -281,7 +287,7 @@ mod tests {
             ("postgres://h/d?statement-cache-capacity=0", "the service sets it itself"),
             ("postgres://h/d?keepalives_idle=9", "the service sets it itself"),
             ("postgres://h/d?channel_binding=require", "use disable or prefer"),
-            ("postgres://h/d?sslmode=never", "ssl_mode"),
+            ("postgres://h/d?sslmode=verify_full", "not valid: the parameter sslmode must be disable, allow"),
             ("postgres://h/d?sslmode=verify-full&sslrootcert=system", "in PEM"),
             ("postgres://h/d?port=x", "port"),
             ("postgres://h:x/d", "port"),
