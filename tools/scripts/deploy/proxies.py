@@ -1,5 +1,5 @@
 """Runs nginx and HAProxy with the files in deploy/, in front of two gateways and two cores: `proxies.py PROGRAM`. Restarts the gateways and
-cores one by one under load, and fails if a request fails. Needs grpcio."""
+cores one by one under load, and fails if a request fails. Then makes the cores require TLS. Needs grpcio."""
 
 import http.client
 import json
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import grpc
 
-from machine import WAIT, Machine, Process, fail, is_ready, wait_until, writes_and_reads
+from machine import WAIT, Machine, Process, blocks, fail, is_ready, wait_until, writes_and_reads
 
 # Requests per client before the first restart, and after each restart.
 REQUESTS = 30
@@ -127,10 +127,24 @@ def configured(text, address, services, certificate_file, key, bundle):
     return text.replace("/etc/haproxy/tls/api.pem", str(bundle))
 
 
+def secured(text, kind, certificate_file, key, bundle):
+    """Returns a configuration file changed for cores that require TLS, as the page says."""
+    (lines,) = blocks("docs/operations/proxies.md", "Cores that require TLS", kind)
+    if kind == "nginx":
+        plain, lines = "        grpc_pass grpc://cores;\n", lines.replace(f"/etc/{kind}/tls/gateway.pem", str(certificate_file))
+    else:
+        plain = "".join(f"    server core-{number} core-{number}:50051 proto h2\n" for number in (1, 2))
+        lines = (lines + lines.replace("core-1", "core-2")).replace(f"/etc/{kind}/tls/gateway.pem", str(bundle))
+    if plain not in text:
+        fail(f"the configuration of {kind} does not contain {plain}")
+    text = text.replace(plain, lines).replace(f"/etc/{kind}/tls/gateway-key.pem", str(key))
+    return text.replace(f"/etc/{kind}/tls/authority.pem", str(bundle.with_name("authority.pem")))
+
+
 def nginx(machine, text):
     """Returns the command for nginx. Includes the configuration file in `http`, as distributions do."""
     folder = machine.folder / "nginx"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     (folder / "compliance.conf").write_text(text)
     paths = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
     (folder / "nginx.conf").write_text(
@@ -144,6 +158,17 @@ def haproxy(machine, text):
     file = machine.folder / "haproxy.cfg"
     file.write_text(text)
     return ["haproxy", "-db", "-f", str(file)]
+
+
+RECIPES = (("nginx", "nginx/compliance.conf", nginx), ("haproxy", "haproxy/haproxy.cfg", haproxy))
+
+
+def succeeds(client):
+    try:
+        client.request(None)
+    except grpc.RpcError:
+        return False
+    return True
 
 
 def served_everywhere(clients):
@@ -185,7 +210,7 @@ def main():
         # The clients connect to the proxies by IP address.
         context.check_hostname = False
         clients, proxies = [], {}
-        for kind, recipe, command in (("nginx", "nginx/compliance.conf", nginx), ("haproxy", "haproxy/haproxy.cfg", haproxy)):
+        for kind, recipe, command in RECIPES:
             address = machine.address()
             text = configured(Path("deploy", recipe).read_text(), address, services, *files)
             arguments = command(machine, text)
@@ -211,6 +236,18 @@ def main():
         for client in clients:
             client.join()
             client.check()
+        # The cores now require TLS and client certificates.
+        tls = {"TLS_CERT": secrets / "core.pem", "TLS_KEY": secrets / "core-key.pem", "CLIENT_CA": authority}
+        for service in services[:2]:
+            service.environment |= {f"COMPLIANCE_GRPC_{name}": str(file) for name, file in tls.items()}
+            service.restart()
+        for kind, recipe, command in RECIPES:
+            address = machine.address()
+            text = secured(Path("deploy", recipe).read_text(), kind, *files)
+            arguments = command(machine, configured(text, address, services, *files))
+            process = machine.keep(Process(kind, [shutil.which(arguments[0]), *arguments[1:]], {"PATH": "/usr/sbin:/usr/bin"}, machine.folder))
+            client = Grpc(f"{kind}-tls", address, authority.read_bytes(), token)
+            wait_until(f"{kind} reaches cores with TLS", lambda: succeeds(client), process)  # noqa: B023
         total = sum(client.right for client in clients)
         print(f"nginx and HAProxy: all {total} requests succeeded in {time.monotonic() - began:.0f} s, with {len(services)} restarts")
 
