@@ -117,7 +117,10 @@ impl Service {
         let Some(url) = args.core_url.as_ref().map(PrivateUrl::reveal).filter(|url| !url.is_empty()) else {
             return Self::start(args, &claims).await;
         };
-        let settings = rest_gateway::Settings { core_tls: args.core_tls.load()?, ..rest_gateway::Settings::default() };
+        let settings = rest_gateway::Settings {
+            core_tls: args.core_tls.load_for(&args.core_url)?,
+            ..rest_gateway::Settings::default()
+        };
         let channel = rest_gateway::connect(url, &settings).map_err(InvalidSetting::of(named("core-url")))?;
         let token = if let Some(token) = args.token.as_ref().and_then(Hidden::filled) {
             let token = without_scheme(token);

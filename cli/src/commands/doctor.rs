@@ -214,7 +214,7 @@ async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
     }
     let loaded = args.rest_tls.load().map(|tls| tls.and_then(|tls| tls.expires()));
     findings.add_certificate("REST certificate", loaded, now);
-    let core_tls = args.core_tls.load();
+    let core_tls = args.core_tls.load_for(&args.core_url);
     let loaded = core_tls.as_ref().map_or(Ok(None), |tls| Ok(tls.as_ref().and_then(ClientTls::expires)));
     findings.add_certificate("client certificate", loaded, now);
     if !is_gateway {

@@ -53,7 +53,7 @@ pub(super) fn run(args: &GatewayTierArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(args: &GatewayTierArgs, shutdown: CancellationToken) -> anyhow::Result<()> {
-    let (core_tls, rest_tls) = (args.core_tls.load()?, args.rest_tls.load()?);
+    let (core_tls, rest_tls) = (args.core_tls.load_for(&args.core_url)?, args.rest_tls.load()?);
     refuse_equal(&[("rest-addr", Some(args.gateway.address)), ("admin-addr", args.telemetry.admin_addr())])?;
     let mut ports = [ServicePort::rest(&args.gateway, rest_tls.clone())?];
     let _telemetry = args.telemetry.start("compliance-gateway")?;

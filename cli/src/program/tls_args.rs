@@ -3,6 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
+use compliance_api::PrivateUrl;
 use flags::duration;
 use metrics::{describe_gauge, gauge};
 use telemetry::{
@@ -183,6 +184,27 @@ impl CoreTlsArgs {
             let is_given = self.core_ca.is_some() || files.is_some();
             is_given.then(|| ClientTls::load(self.core_ca.clone(), files)).transpose()
         })
+    }
+
+    /// Like [`Self::load`], for cores at these addresses. Fails if files are given, but no address uses them.
+    pub(crate) fn load_for<'a>(
+        &self,
+        cores: impl IntoIterator<Item = &'a PrivateUrl>,
+    ) -> Result<Option<ClientTls>, InvalidSetting> {
+        let is_https = |core: &PrivateUrl| core.reveal().trim().starts_with("https://");
+        let mut cores = cores.into_iter().peekable();
+        if cores.peek().is_none() || cores.any(is_https) {
+            return self.load();
+        }
+        let given =
+            [("core-ca", &self.core_ca), ("core-tls-cert", &self.core_tls_cert), ("core-tls-key", &self.core_tls_key)];
+        match given.into_iter().find(|(_, file)| file.is_some()) {
+            None => Ok(None),
+            Some((setting, _)) => {
+                let text = format!("it has no effect, because no {} begins with https://", named("core-url"));
+                Err(InvalidSetting::of(named(setting))(text))
+            }
+        }
     }
 
     /// Loads the given files, or the system's authorities by default.

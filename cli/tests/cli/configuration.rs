@@ -19,6 +19,19 @@ fn file(folder: &DataDir, name: &str, content: &str) -> PathBuf {
 /// Arguments, variables, and texts that the error must contain.
 type Wrong = (Vec<String>, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
+/// Checks that each command fails with its texts, and creates no data folder.
+fn assert_rejected(data: &DataDir, cases: Vec<Wrong>) {
+    for (arguments, variables, expected) in cases {
+        let (status, out, errors) = output(compliance(data).args(&arguments).envs(variables.iter().copied()));
+        assert_eq!(status.code(), Some(2), "{arguments:?} {variables:?}: {errors}");
+        for text in expected {
+            assert!(errors.contains(text), "{arguments:?} {variables:?}: {text:?} is missing in {errors}");
+        }
+        assert!(out.is_empty() && !errors.contains("Hid4en") && !errors.contains("panicked"), "{errors}");
+        assert!(!data.path().exists(), "{arguments:?} {variables:?}");
+    }
+}
+
 #[test]
 fn invalid_settings_fail_before_creating_anything() {
     let (data, files) = (DataDir::new(), DataDir::new());
@@ -111,15 +124,30 @@ fn invalid_settings_fail_before_creating_anything() {
             &["--token (COMPLIANCE_TOKEN)", "belongs to company 8, but --company is 7"],
         ),
     ];
-    for (arguments, variables, expected) in cases {
-        let (status, out, errors) = output(compliance(&data).args(&arguments).envs(variables.iter().copied()));
-        assert_eq!(status.code(), Some(2), "{arguments:?} {variables:?}: {errors}");
-        for text in expected {
-            assert!(errors.contains(text), "{arguments:?} {variables:?}: {text:?} is missing in {errors}");
-        }
-        assert!(out.is_empty() && !errors.contains("Hid4en") && !errors.contains("panicked"), "{errors}");
-        assert!(!data.path().exists(), "{arguments:?} {variables:?}");
-    }
+    assert_rejected(&data, cases);
+}
+
+#[test]
+fn unusable_core_addresses_and_certificates_are_rejected() {
+    let words = |arguments: &[&str]| arguments.iter().map(|word| (*word).to_owned()).collect();
+    let cases: Vec<Wrong> = vec![
+        (
+            words(&["gateway", "--core-url", "https://127.0.0.1"]),
+            &[("COMPLIANCE_JWT_SECRET", SECRET)],
+            &["--core-url", "must have the form http://host:port"],
+        ),
+        (
+            words(&["gateway", "--core-url", "http://127.0.0.1:1,http://127.0.0.1:2", "--core-ca", "/f"]),
+            &[("COMPLIANCE_JWT_SECRET", SECRET)],
+            &["--core-ca (COMPLIANCE_CORE_CA)", "no --core-url (COMPLIANCE_CORE_URL) begins with https://"],
+        ),
+        (
+            words(&["export", "urls", "--company", "7", "--core-url", "http://127.0.0.1:1"]),
+            &[("COMPLIANCE_CORE_TLS_CERT", "/f"), ("COMPLIANCE_CORE_TLS_KEY", "/f")],
+            &["--core-tls-cert (COMPLIANCE_CORE_TLS_CERT)", "begins with https://"],
+        ),
+    ];
+    assert_rejected(&DataDir::new(), cases);
 }
 
 #[test]
