@@ -63,7 +63,9 @@ fn is_wrong_setting(error: &anyhow::Error) -> bool {
     let is_of_database = |cause: &(dyn Error + 'static)| {
         cause.downcast_ref::<DatabaseError>().is_some_and(DatabaseError::is_wrong_setting)
     };
-    error.chain().any(|cause| cause.is::<InvalidSetting>() || is_of_database(cause))
+    let is_variable =
+        |cause: &(dyn Error + 'static)| matches!(cause.downcast_ref(), Some(embedded_postgres::Error::PgOptions));
+    error.chain().any(|cause| cause.is::<InvalidSetting>() || is_of_database(cause) || is_variable(cause))
 }
 
 /// Returns the error followed by its causes, without causes that the text already contains.

@@ -160,21 +160,6 @@ fn unknown_environment_variables_log_a_warning() {
     assert!(errors.contains(r#"similar="COMPLIANCE_LOG""#), "{errors}");
 }
 
-#[test]
-fn private_database_ignores_or_rejects_pg_variables() {
-    let data = migrated();
-    let variables = [("PGSSLMODE", "verify-full"), ("PGHOST", "/nonexistent"), ("PGUSER", "nobody"), ("PGPORT", "1")];
-    let service = Service::start_as(compliance(&data).arg("serve").envs(variables));
-    service.signal(Signal::SIGTERM);
-    assert!(service.end().success());
-    let (status, _, errors) = output(compliance(&data).arg("serve").env("PGOPTIONS", "-c work_mem=64kB"));
-    assert!(status.code() == Some(1) && errors.contains("PGOPTIONS"), "{errors}");
-}
-
-#[test]
-fn host_names_and_secret_files_are_accepted() {
-    let (data, files) = (migrated(), DataDir::new());
-    let secret = file(&files, "secret", &format!("{SECRET}\n"));
 /// A tier warns once about settings of the other tier, but not about settings of other commands.
 #[test]
 fn settings_of_the_other_tier_log_a_warning() {
@@ -199,6 +184,21 @@ fn settings_of_the_other_tier_log_a_warning() {
     }
 }
 
+#[test]
+fn private_database_ignores_or_rejects_pg_variables() {
+    let data = migrated();
+    let variables = [("PGSSLMODE", "verify-full"), ("PGHOST", "/nonexistent"), ("PGUSER", "nobody"), ("PGPORT", "1")];
+    let service = Service::start_as(compliance(&data).arg("serve").envs(variables));
+    service.signal(Signal::SIGTERM);
+    assert!(service.end().success());
+    let (status, _, errors) = output(compliance(&data).arg("serve").env("PGOPTIONS", "-c work_mem=64kB"));
+    assert!(status.code() == Some(2) && errors.contains("PGOPTIONS"), "{errors}");
+}
+
+#[test]
+fn host_names_and_secret_files_are_accepted() {
+    let (data, files) = (migrated(), DataDir::new());
+    let secret = file(&files, "secret", &format!("{SECRET}\n"));
     let path = secret.to_str().unwrap();
     let service =
         Service::start_as(compliance(&data).args(["serve", "--rest-addr", "localhost:0", "--jwt-secret-file", path]));

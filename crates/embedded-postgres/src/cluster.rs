@@ -136,7 +136,7 @@ impl Cluster {
 /// Fails if `PGOPTIONS` is set, because sqlx applies it to every connection.
 fn refuse_options() -> Result<(), Error> {
     if std::env::var_os("PGOPTIONS").is_some_and(|set| !set.is_empty()) {
-        return Err(Error::Other("PGOPTIONS would also affect the service's own database: unset it".to_owned()));
+        return Err(Error::PgOptions);
     }
     Ok(())
 }

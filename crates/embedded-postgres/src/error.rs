@@ -35,6 +35,9 @@ pub enum Error {
         /// Folder.
         path: PathBuf,
     },
+    /// `PGOPTIONS` is set, which sqlx applies to every connection.
+    #[error("PGOPTIONS would also affect the service's own database: unset it")]
+    PgOptions,
     /// Any other error, described by its message.
     #[error("{0}")]
     Other(String),
