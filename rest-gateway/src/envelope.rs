@@ -251,6 +251,11 @@ impl From<Status> for Rejection {
             // The caller receives a fixed message. The log contains the cause.
             warn_limited!(code = ?status.code(), error = status.message(), "the core rejected a call");
         }
+        if error.reason == Reason::TokenInvalid {
+            warn_limited!(
+                "the core rejected a token that this gateway accepts: compare the token keys of gateway and core"
+            );
+        }
         Self(error)
     }
 }

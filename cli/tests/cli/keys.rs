@@ -169,6 +169,19 @@ impl Issuer {
     }
 }
 
+#[test]
+fn gateway_log_names_different_token_keys() {
+    let programs = Programs::new();
+    let core =
+        Service::start_as(programs.core(&[]).env("COMPLIANCE_JWT_SECRET", "another-0123456789abcdef0123456789abcdef"));
+    let gateway = Service::start_as(&mut programs.gateway_of(&[core.grpc], &[]));
+    assert_eq!(status_of(gateway.rest, "/api/urls", &crate::programs::token()), 401);
+    gateway.wait_for_log("compare the token keys of gateway and core");
+    // A token that the gateway itself rejects is not compared.
+    assert_eq!(status_of(gateway.rest, "/api/urls", FIRST.1), 401);
+    assert!(!gateway.logged().join("\n").contains("compare the token keys"));
+}
+
 /// Each tier fetches the key set once for the first token with a new key. Tokens with unknown keys cause few fetches.
 #[test]
 fn both_tiers_fetch_new_keys_on_demand() {
