@@ -136,6 +136,11 @@ impl DatabaseServer {
         tracing::info!(database = self.description, "changing the database");
     }
 
+    /// Logs which database a command uses.
+    pub(crate) fn name_used(&self) {
+        tracing::info!(database = self.description, "using the database");
+    }
+
     pub(crate) async fn close(self, pool: &PgPool) -> anyhow::Result<()> {
         close_pool(pool).await;
         self.stop().await
@@ -163,6 +168,8 @@ pub(crate) fn run_as_owner<T>(
             check_migrated(&pool).await?;
             if has_changes {
                 server.name_changed();
+            } else {
+                server.name_used();
             }
             command(&mut *pool.acquire().await?).await
         };

@@ -146,6 +146,7 @@ impl Service {
             check_migrated(&database.pool).await?;
             database.pool.close().await;
         }
+        server.name_used();
         let database = server.connect(CONNECTIONS, None).await?;
         // Commands have no rate limit, and their timeouts are long.
         let settings = CoreSettings {

@@ -316,7 +316,7 @@ async fn ask(args: &DoctorArgs, server: &DatabaseServer, findings: &mut Findings
     let found = if number < 150_000 {
         Err(anyhow!("PostgreSQL {version} is older than 15"))
     } else {
-        ok(format!("PostgreSQL {version} responds"))
+        ok(format!("PostgreSQL {version} responds: {}", server.description))
     };
     findings.add("database", found, "upgrade to PostgreSQL 15 or newer");
     let schema = schema(&pool).await;

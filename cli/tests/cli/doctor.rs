@@ -54,6 +54,8 @@ fn doctor_reports_no_problem_on_healthy_machine() {
     let (status, findings) = doctor(&data, &["--token", &token, "--rest-addr", &rest]);
     assert_eq!(status, Some(0), "{findings:#?}");
     assert_eq!((state(&findings, "keys"), state(&findings, "token")), ("ok", "ok"));
+    let database = findings.iter().find(|finding| finding["check"] == "database").unwrap();
+    assert!(database["found"].as_str().unwrap().contains(data.path().to_str().unwrap()), "{database}");
     assert_eq!(state(&findings, "REST"), "warning", "the service itself uses the port");
     assert_eq!(state(&doctor(&data, &["--token", &given_token()]).1, "token"), "problem");
 }
