@@ -31,7 +31,7 @@ pub(crate) fn find(signing: &SigningArgs, data_dir: &DataDirArgs, init: bool) ->
     stored(&folder)?.with_context(|| {
         format!(
             "the data folder {} contains no signing secret: choose another folder with --data-dir, set \
-             COMPLIANCE_JWT_SECRET, or start `compliance serve` first; --init creates a secret",
+             COMPLIANCE_JWT_SECRET or COMPLIANCE_JWT_SECRET_FILE, or start `compliance serve` first; --init creates a secret",
             folder.display()
         )
     })

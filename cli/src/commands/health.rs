@@ -88,7 +88,11 @@ fn with_next_step(error: anyhow::Error) -> anyhow::Error {
             _ => return None,
         })
     };
-    match of_core.or_else(of_gateway) {
+    // A core sends HTTP/2, before or after it receives the request. Neither is valid in HTTP/1.
+    let is_http2 = |error: &hyper::Error| error.is_parse() || error.is_canceled();
+    let is_invalid = error.chain().filter_map(|cause| cause.downcast_ref()).any(is_http2);
+    let of_other = || is_invalid.then_some("if this is a core, use grpc://");
+    match of_core.or_else(of_gateway).or_else(of_other) {
         Some(next_step) => anyhow::anyhow!("{}; {next_step}", describe(&error)),
         None => error,
     }
@@ -131,7 +135,10 @@ pub(super) async fn check_core(url: &str, tls: Option<ClientTls>) -> anyhow::Res
         }
         Err(status) => anyhow::bail!("the core returned an error: {}", status.message()),
     };
-    ensure!(status == ServingStatus::Serving, "the core is not serving: {status:?}");
+    if status != ServingStatus::Serving {
+        let text = format!("the core is not serving: {status:?}");
+        return Err(FailedConnection { text, next_step: "check the core's log and its database" }.into());
+    }
     Ok(channel)
 }
 

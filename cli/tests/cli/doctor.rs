@@ -18,7 +18,7 @@ use sqlx::{Connection as _, PgConnection};
 use tokio::runtime::Runtime;
 
 use crate::{
-    common::{DataDir, GIVEN, Service, compliance, migrated, output, start, token},
+    common::{DataDir, GIVEN, Service, compliance, migrated, output, start, token, wait_until},
     programs::{Programs, SECRET, token as given_token},
 };
 
@@ -272,6 +272,23 @@ fn doctor_compares_secrets_with_cores() {
         let text = if expected == Some(0) { "accepts the token" } else { "does not accept the token" };
         assert!(printed.contains(text), "{printed}{log}");
     }
+    // A core without its database is up, and its keys are not the cause.
+    programs.run_as_admin("postgres", &format!("alter database {GIVEN} with allow_connections false"));
+    let close =
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname is not null and pid <> pg_backend_pid()";
+    programs.run_as_admin("postgres", close);
+    wait_until("the core reports that it is not serving", || {
+        let core = format!("http://{}", core.grpc);
+        let (_, printed, _) = output(compliance(&DataDir::new()).env_remove("COMPLIANCE_DATA_DIR").args([
+            "doctor",
+            "--jwt-secret",
+            SECRET,
+            "--core-url",
+            &core,
+        ]));
+        assert!(!printed.contains("compare the keys"), "{printed}");
+        printed.contains("is not serving") && printed.contains("check the core's log and its database")
+    });
 }
 
 #[test]

@@ -29,6 +29,8 @@ fn health_command_checks_both_tiers() {
 
     let (status, said) = health(&[&format!("grpc://{}", gateway.rest)]);
     assert!(status == Some(1) && said.contains("does not respond like a core"), "{said}");
+    let (status, said) = health(&[&format!("http://{core_address}")]);
+    assert!(status == Some(1) && said.contains("if this is a core, use grpc://"), "{said}");
     let (status, said) = health(&[&format!("https://{}", gateway.rest)]);
     assert!(status == Some(1) && said.contains("use http://"), "{said}");
 
