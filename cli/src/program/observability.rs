@@ -80,9 +80,10 @@ impl TelemetryArgs {
         let channel = channel.map_err(InvalidSetting::of(named("otlp-ca")))?;
         let instance = self.instance();
         let sender = Sender { service: program, version: VERSION, instance: &instance };
+        // Traces report failures as metrics.
+        let admin = port.map(|port| serve_admin(port, &instance)).transpose()?;
         let traces = channel.map(|channel| trace::start(channel, sender, self.trace_ratio)).transpose();
         let traces = traces.map_err(InvalidSetting::of(named("otlp-endpoint")))?;
-        let admin = port.map(|port| serve_admin(port, &instance)).transpose()?;
         Ok(Telemetry { _admin: admin, _traces: traces })
     }
 

@@ -363,7 +363,9 @@ fn traces_are_exported_over_tls() {
         raw(gateway.rest, &format!("GET /api/urls HTTP/1.1\r\n{traced}"));
         // The gateway sends the remaining spans when it stops.
         gateway.signal(Signal::SIGTERM);
-        assert!(gateway.end().success());
+        let (status, log) = gateway.end_with_log();
+        assert!(status.success(), "{log}");
+        assert_eq!(log.contains("trace export"), ca == stranger, "{log}");
         collector.spans().iter().filter(|(_, span)| span.trace_id == trace.to_be_bytes()).count()
     };
     assert_eq!(spans(&stranger, 7), 0);

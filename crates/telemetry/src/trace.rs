@@ -1,17 +1,18 @@
 //! Exports traces over OTLP. Propagates the trace context as W3C Trace Context (`traceparent`).
 
-use std::{env, time::Duration};
+use std::{env, sync::Arc, time::Duration};
 
 use opentelemetry::{KeyValue, trace::TracerProvider as _};
 use opentelemetry_otlp::{ExporterBuildError, SpanExporter, WithExportConfig as _, WithTonicConfig as _};
 use opentelemetry_sdk::{
     Resource,
-    trace::{Sampler, SdkTracerProvider},
+    error::OTelSdkResult,
+    trace::{self, Sampler, SdkTracerProvider, SpanData},
 };
 use tonic::transport::Channel;
 
-use crate::record::TRACER;
 pub use crate::record::{Span, inherit, inject};
+use crate::{background::Task, record::TRACER};
 
 /// Timeout for one export to the collector.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -49,12 +50,38 @@ pub fn start(
         KeyValue::new("service.instance.id", instance.to_owned()),
     ]);
     let provider = SdkTracerProvider::builder()
-        .with_batch_exporter(exporter)
+        .with_batch_exporter(Reported { exporter, task: Task::new("trace export") })
         .with_sampler(Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(part))))
         .with_resource(resource.build())
         .build();
     let _ = TRACER.set(provider.tracer("compliance"));
     Ok(Traces(provider))
+}
+
+/// Exporter that reports failed exports. The SDK drops their spans silently.
+#[derive(Debug)]
+struct Reported {
+    exporter: SpanExporter,
+    task: Arc<Task>,
+}
+
+impl trace::SpanExporter for Reported {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        let exported = self.exporter.export(batch).await;
+        match &exported {
+            Ok(()) => self.task.succeeded(),
+            Err(error) => self.task.failed(error),
+        }
+        exported
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.exporter.shutdown_with_timeout(timeout)
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.exporter.set_resource(resource);
+    }
 }
 
 impl Drop for Traces {
