@@ -253,7 +253,7 @@ impl From<Status> for Rejection {
         }
         if error.reason == Reason::TokenInvalid {
             warn_limited!(
-                "the core rejected a token that this gateway accepts: compare the token keys of gateway and core"
+                "the core rejected a token that this gateway accepts: compare the token settings and the clocks of gateway and core"
             );
         }
         Self(error)

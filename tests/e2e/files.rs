@@ -207,7 +207,6 @@ async fn invalid_rows_with_ids_count_as_present() {
     }
     let rows: &[&[&str]] = &[
         &["client_affiliate_id", "affiliate_name", "city", "email_one"],
-        &["E", "Eve", "", "nobody"],
         &["A", "Ann", "Bern", "#N/A"],
         &["B", "B", "Bern", ""],
         &["C", "C", "", ""],
@@ -216,19 +215,34 @@ async fn invalid_rows_with_ids_count_as_present() {
     for (kind, file, _) in both(rows) {
         let answer = send(&rest, "/affiliates:sync?absent_status=terminated", kind, file).await.with_status(207);
         let changed = i32::from(kind == CSV);
-        let msg = format!("4 items were refused. Absent affiliates set to terminated: {changed} of 1.");
+        let msg = format!("3 items were refused. Absent affiliates set to terminated: {changed} of 1.");
         assert_eq!(answer["detail"]["msg"], msg);
         assert_eq!(answer["data"]["absent"][0]["client_affiliate_id"], "D");
         let results = answer["data"]["results"].as_array().unwrap();
         let outcomes: Vec<_> = results.iter().map(|it| (&it["client_affiliate_id"], &it["outcome"])).collect();
         let saved = if kind == CSV { "updated" } else { "unchanged" };
-        let expected = [("E", "refused"), ("A", "refused"), ("B", saved), ("C", "refused"), ("C", "refused")];
+        let expected = [("A", "refused"), ("B", saved), ("C", "refused"), ("C", "refused")];
         assert_eq!(json!(outcomes), json!(expected));
-        assert_eq!(results[3]["msg"], "Several rows have this identifier: 5, 6.");
+        assert_eq!(results[2]["msg"], "Several rows have this identifier: 4, 5.");
         let affiliates = rest.get("/affiliates").await.json();
         assert_eq!(names(&affiliates), ["A", "B", "C", "D"]);
         let cities: Vec<_> = affiliates["data"].as_array().unwrap().iter().map(|one| one["city"].as_str()).collect();
         assert_eq!(cities, [None, Some("Bern"), None, None]);
+    }
+
+    // An invalid row with an unknown identifier may be any affiliate: here, one with another case, and a shifted row.
+    let rows: &[&[&str]] = &[
+        &["affiliate_name", "client_affiliate_id", "email_one"],
+        &["B", "B", ""],
+        &["C", "c", "nobody"],
+        &["Smith", " John", "A", ""],
+    ];
+    for (kind, file, _) in both(rows) {
+        let answer = send(&rest, "/affiliates:sync?absent_status=forgotten", kind, file).await.with_status(207);
+        assert_eq!(
+            answer["detail"]["msg"], "2 items were refused. Absent affiliates set to forgotten: 0 of 3.",
+            "{kind}"
+        );
     }
 }
 

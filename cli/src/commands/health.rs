@@ -55,16 +55,12 @@ pub(super) fn run(args: &HealthArgs) -> anyhow::Result<()> {
     let authority = args.address.authority().ok_or_else(wrong)?;
     args.tls.load()?;
     let tls = || args.tls.load_or_system().map(Some);
-    let core = |scheme: &str, default| match authority.port() {
-        Some(_) => format!("{scheme}://{authority}"),
-        None => format!("{scheme}://{authority}:{default}"),
-    };
     let asked = async {
         match args.address.scheme_str() {
             Some("http") => rest(authority, None).await,
             Some("https") => rest(authority, tls()?).await,
-            Some("grpc") => check_core(&core("http", 80), None).await.map(drop),
-            Some("grpcs") => check_core(&core("https", 443), tls()?).await.map(drop),
+            Some("grpc") => check_core(&format!("http://{authority}"), None).await.map(drop),
+            Some("grpcs") => check_core(&format!("https://{authority}"), tls()?).await.map(drop),
             _ => Err(wrong().into()),
         }
     };

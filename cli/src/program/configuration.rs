@@ -127,13 +127,10 @@ pub(crate) fn unknown_variables(program: &Command) -> Vec<(String, Option<String
 pub(crate) fn unused_variables(program: &Command, tier: &str) -> Vec<String> {
     let of = |name| program.find_subcommand(name).map(variables).unwrap_or_default();
     let (used, is_set) = (of(tier), |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    // Administrators set the data folder for all commands.
-    of("serve")
-        .into_iter()
-        .filter(|name| {
-            name.starts_with(PREFIX) && name != "COMPLIANCE_DATA_DIR" && is_set(name) && !used.contains(name)
-        })
-        .collect()
+    // Administrators set the data folder for all commands. The image sets both addresses.
+    let shared = ["COMPLIANCE_DATA_DIR", "COMPLIANCE_REST_ADDR", "COMPLIANCE_GRPC_ADDR"];
+    let is_unused = |name: &String| is_set(name) && !used.contains(name) && !shared.contains(&&**name);
+    of("serve").into_iter().filter(|name| name.starts_with(PREFIX) && is_unused(name)).collect()
 }
 
 /// Returns the documented variables of a command and its subcommands.

@@ -191,7 +191,7 @@ impl CoreTlsArgs {
         &self,
         cores: impl IntoIterator<Item = &'a PrivateUrl>,
     ) -> Result<Option<ClientTls>, InvalidSetting> {
-        let is_https = |core: &PrivateUrl| core.reveal().trim().starts_with("https://");
+        let is_https = |core: &PrivateUrl| core.reveal().split(',').any(|url| url.trim().starts_with("https://"));
         let mut cores = cores.into_iter().peekable();
         if cores.peek().is_none() || cores.any(is_https) {
             return self.load();

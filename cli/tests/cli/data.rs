@@ -361,7 +361,7 @@ fn exports_can_be_imported_into_another_company() {
     let mut reported: Vec<(u64, &str)> =
         errors.iter().map(|error| (error["row"].as_u64().unwrap(), error["field"].as_str().unwrap())).collect();
     reported.sort_unstable();
-    assert_eq!(reported, [(1, "url"), (2, "incident_status"), (3, "")]);
+    assert_eq!(reported, [(1, "url"), (2, "incident_status"), (3, "uri")]);
     for what in ["urls", "cases"] {
         let (status, stdout, log) =
             output(compliance(&data).args(["export", what, "--company", "1", "--format", "csv"]));

@@ -176,7 +176,7 @@ fn gateway_log_names_different_token_keys() {
         Service::start_as(programs.core(&[]).env("COMPLIANCE_JWT_SECRET", "another-0123456789abcdef0123456789abcdef"));
     let gateway = Service::start_as(&mut programs.gateway_of(&[core.grpc], &[]));
     assert_eq!(status_of(gateway.rest, "/api/urls", &crate::programs::token()), 401);
-    gateway.wait_for_log("compare the token keys of gateway and core");
+    gateway.wait_for_log("compare the token settings and the clocks of gateway and core");
     // A token that the gateway itself rejects is not compared.
     assert_eq!(status_of(gateway.rest, "/api/urls", FIRST.1), 401);
     assert!(!gateway.logged().join("\n").contains("compare the token keys"));

@@ -18,8 +18,8 @@ export interface Options {
 const OPTIONS: Options = { tries: 8, timeout: 60_000, warn: (sentence) => console.warn(sentence) };
 /** Status codes that the client retries. Only proxies send 502. */
 const AGAIN = [429, 502, 503, 504];
-/** Codes of an unknown host, a failed TLS handshake and an invalid certificate. The client does not retry after these. */
-const PERMANENT = /^(ENOTFOUND|ERR_SSL_|ERR_TLS_CERT_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+/** Codes of a port without TLS, and of an invalid certificate. The client does not retry after these. */
+const PERMANENT = /^(ERR_SSL_WRONG_VERSION_NUMBER|ERR_TLS_CERT_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 /** Milliseconds before the second attempt. The wait doubles with each attempt, up to LONGEST_WAIT, with random jitter. */
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 30_000;

@@ -363,17 +363,18 @@ test("last attempt's error is thrown", async (context) => {
   await assert.rejects(impatient.case(1), Unavailable);
 });
 
-test("permanent connection errors name the address and are not retried", async (context) => {
+test("connection errors name the address, and permanent ones are not retried", async (context) => {
   const lookup = context.mock.method(dns, "lookup", (_: string, __: unknown, done: (error: Error) => void) =>
     done(Object.assign(new Error("unknown host"), { code: "ENOTFOUND" })),
   );
   const secure = BASE.replace("http:", "https:");
   for (const [base, reason] of [["http://typo.example", "unknown host"], [secure, "the port seems to use http, not https"]] as const) {
     const start = performance.now();
-    await assert.rejects(new Client(base, TOKEN).overview(), { message: `no complete response from ${base}: ${reason}` });
+    await assert.rejects(new Client(base, TOKEN, { tries: base === secure ? 8 : 2 }).overview(), { message: `no complete response from ${base}: ${reason}` });
     assert.ok(performance.now() - start < 5_000);
   }
-  assert.equal(lookup.mock.callCount(), 1);
+  // Some networks drop the names of services that restart.
+  assert.equal(lookup.mock.callCount(), 2);
 });
 
 test("example creates affiliates from a file", (context) => {

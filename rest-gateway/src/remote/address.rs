@@ -73,7 +73,8 @@ impl Address {
         // Accept only a host and a port: a user and a password would not be sent.
         let authority = uri.authority().ok_or_else(wrong)?;
         let port = authority.as_str().strip_prefix(authority.host()).ok_or_else(wrong)?;
-        if authority.host().is_empty() || port.contains('@') || authority.port_u16().is_none() {
+        let is_port = port.is_empty() || authority.port_u16().is_some();
+        if authority.host().is_empty() || port.contains('@') || !is_port {
             return Err(wrong());
         }
         let (host, port) = host_and_port(&uri);

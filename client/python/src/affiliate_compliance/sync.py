@@ -26,7 +26,7 @@ from requests.exceptions import SSLError
 
 from .client import Client
 from .errors import ComplianceError, Invalid, Refused
-from .transport import AGAIN, BROKEN, checked_token
+from .transport import AGAIN, BROKEN, checked_token, is_unknown_host
 
 # Maximum characters of a file's name in an error. The option can contain the token instead of the file's name, and a token is longer.
 SHOWN = 64
@@ -135,7 +135,8 @@ def hint(error: ComplianceError, base_url: str) -> str:
         return ": run the job again to continue" if error.status in AGAIN else ""
     if isinstance(error.__cause__, SSLError):
         return ""
-    return ": run the job again to continue" if isinstance(error.__cause__, BROKEN) else f": is {base_url} the address of the service?"
+    is_temporary = isinstance(error.__cause__, BROKEN) and not is_unknown_host(error.__cause__)
+    return ": run the job again to continue" if is_temporary else f": is {base_url} the address of the service?"
 
 
 def report(answer: Any, arguments: argparse.Namespace) -> int:

@@ -144,10 +144,7 @@ class Transport:
             why = sentence(error)
             advice = ": the port seems to use http, not https" if "WRONG_VERSION_NUMBER" in why else ""
             raise Unavailable(f"no secure connection to {self.base}: {why}{advice}") from error
-        except BROKEN as error:
-            found = cause(error)
-            if isinstance(found, socket.gaierror) and found.errno == socket.EAI_NONAME:
-                raise Unavailable(f"the host of {self.base} does not exist: {sentence(error)}") from found
+        except BROKEN:
             raise
         except requests.RequestException as error:
             raise Unavailable(sentence(error)) from error
@@ -169,7 +166,9 @@ class Attempt:
             self.problem, self.retry_after = error.refused, error.retry_after
         # A truncated body is not valid JSON, or not even valid text.
         elif isinstance(error, (*BROKEN, requests.exceptions.JSONDecodeError, json.JSONDecodeError, UnicodeDecodeError, Incomplete)):
-            self.problem = Unavailable(f"no complete response from {self.base}: {sentence(error)}")
+            # Some networks drop the names of services that restart, so another attempt can succeed.
+            what = f"the host of {self.base} does not exist" if is_unknown_host(error) else f"no complete response from {self.base}"
+            self.problem = Unavailable(f"{what}: {sentence(error)}")
             self.problem.__cause__ = error
         return self.problem is not None
 
@@ -249,6 +248,11 @@ def cause(error: BaseException) -> BaseException:
     causes = (getattr(error, "reason", None), error.__cause__, *error.args)
     found = next((found for found in causes if isinstance(found, Exception)), None)
     return cause(found) if found else error
+
+
+def is_unknown_host(error: BaseException) -> bool:
+    found = cause(error)
+    return isinstance(found, socket.gaierror) and found.errno == socket.EAI_NONAME
 
 
 def sentence(error: BaseException) -> str:

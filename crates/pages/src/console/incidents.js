@@ -70,12 +70,21 @@ export function incidentControls(id, signal, { hasChanges, reload }) {
     isRunning = false;
   }
 
+  const refused = (why) => {
+    put(element("div", { class: "message error", role: "alert" }, element("p", {}, `Nothing was saved. ${why}`)));
+    return false;
+  };
+
   /** Sends an incident, and returns whether it was saved. */
   async function send(operation, incident) {
     const { body: [{ status, detail }] } = await call("POST", `api/cases/${id}/incidents${operation}`, { body: { incidents: [incident] }, signal });
-    if (status === "ok") return true;
-    put(element("div", { class: "message error", role: "alert" }, element("p", {}, `Nothing was saved. ${detail.msg}`)));
-    return false;
+    return status === "ok" || refused(detail.msg);
+  }
+
+  /** Says that the case already contains a URL, or returns null. If a colleague has added it, adding it again would replace its infraction. */
+  async function alreadyAdded(urlId) {
+    const { body } = await call("GET", `api/cases/${id}`, { signal });
+    return urlId !== null && body.data.incidents.some((incident) => incident.url_id === urlId) ? `The case already contains URL ${urlId}.` : null;
   }
 
   const list = element("datalist", { id: "case-urls" });
@@ -102,18 +111,20 @@ export function incidentControls(id, signal, { hasChanges, reload }) {
     };
     if (text === "") return refuse("Enter the address or ID of a URL.");
     const url = await urlNamed(text, signal);
-    if (url === null) return refuse("Your company has no URL with this address or ID. Enter the whole address, or add the URL under URLs first.");
-    // If a colleague has added the URL, adding it again would replace the infraction.
-    const { body } = await call("GET", `api/cases/${id}`, { signal });
-    if (body.data.incidents.some((incident) => incident.url_id === url.id)) return refuse(`The case already contains URL ${url.id}.`);
+    if (url === null) return refuse("No URL with this address or ID was found. Enter its ID or its whole address, or add the URL under URLs first.");
+    const already = await alreadyAdded(url.id);
+    if (already) return refuse(already);
     if (!(await send("", incidentAbout(url)))) return null;
     input.value = "";
     const left = leftInfractions(url);
     return { text: `URL ${url.id} was added${left ? `, ${left}` : ""}.` };
   };
 
-  const restore = ({ incident_type, url_id, reference, infraction_type, infraction_name }) => async () => (
-    await send("", { incident_type, url_id, reference, infraction_type, infraction_name }) ? { text: "The change was undone." } : null);
+  const restore = ({ incident_type, url_id, reference, infraction_type, infraction_name }) => async () => {
+    const already = await alreadyAdded(url_id);
+    const isSaved = already ? refused(already) : await send("", { incident_type, url_id, reference, infraction_type, infraction_name });
+    return isSaved ? { text: "The change was undone." } : null;
+  };
   const remove = (incident) => {
     const name = incident.url_id === null ? incident.reference : `URL ${incident.url_id}`;
     const undo = element("button", { type: "button", on: { click: () => run(restore(incident)) } }, "Undo");

@@ -194,7 +194,7 @@ export function decoded(text) {
  */
 export function allows(scope, text = token()) {
   const found = decoded(text);
-  if (found === null || "roles" in found || "realm_access" in found) return true;
+  if (found === null || ["roles", "realm_access", "realm_access.roles"].some((name) => name in found)) return true;
   return [found.scope, found.scp].flat().filter((one) => typeof one === "string").join(" ").split(/\s+/).includes(scope);
 }
 

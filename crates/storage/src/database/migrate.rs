@@ -106,7 +106,7 @@ async fn compare_history(pool: &PgPool, schema: &Schema) -> Result<(), DatabaseE
     let question = "select to_regclass('_sqlx_migrations')::text, to_regclass('pg_dist_partition') is not null";
     let (table, on_citus): (Option<String>, bool) =
         sqlx::query_as(question).fetch_one(pool).await.map_err(DatabaseError::History)?;
-    let done: Vec<(i64, Vec<u8>)> = match table {
+    let done: Vec<(i64, Vec<u8>)> = match &table {
         Some(_) => sqlx::query_as("select version, checksum from _sqlx_migrations where success")
             .fetch_all(pool)
             .await
@@ -128,7 +128,7 @@ async fn compare_history(pool: &PgPool, schema: &Schema) -> Result<(), DatabaseE
     if missing > 0 {
         // An interrupted first migration leaves an empty history.
         if missing == total && !is_interrupted {
-            refuse_other_tables(pool).await?;
+            refuse_other_tables(pool, table.is_some()).await?;
         }
         return Err(DatabaseError::NotMigrated { missing, total });
     }
@@ -144,15 +144,17 @@ async fn compare_history(pool: &PgPool, schema: &Schema) -> Result<(), DatabaseE
     objects::check(pool, schema, &["triggers"]).await
 }
 
-/// Fails if the database contains another program's tables. Tables of extensions are allowed.
-async fn refuse_other_tables(pool: &PgPool) -> Result<(), DatabaseError> {
+/// Fails if the database contains another program's tables. Tables of extensions are allowed. Without `has_history`, a process that has
+/// begun to migrate since may have created them.
+async fn refuse_other_tables(pool: &PgPool, has_history: bool) -> Result<(), DatabaseError> {
     let question = "select current_database()::text, relname::text
         from pg_class c join pg_namespace n on n.oid = relnamespace and nspname = current_schema()
         where relkind in ('r', 'p') and not exists (
             select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype = 'e')
+            and (to_regclass('_sqlx_migrations') is null or $1)
         order by relname limit 1";
     let found: Option<(String, String)> =
-        sqlx::query_as(question).fetch_optional(pool).await.map_err(DatabaseError::History)?;
+        sqlx::query_as(question).bind(has_history).fetch_optional(pool).await.map_err(DatabaseError::History)?;
     found.map_or(Ok(()), |(database, table)| Err(DatabaseError::OtherTables { database, table }))
 }
 

@@ -260,9 +260,9 @@ async function incidents(page) {
   await add("");
   await message(page, "Enter the address or ID of a URL.");
   await add("https://incidents.example/unknown");
-  await message(page, "Your company has no URL with this address or ID.");
+  await message(page, "No URL with this address or ID was found.");
   await add("999999999");
-  await message(page, "Your company has no URL with this address or ID.");
+  await message(page, "No URL with this address or ID was found.");
   await checked(page, "an unknown incident");
   await add(String(one));
   await message(page, `URL ${one} was added.`);
