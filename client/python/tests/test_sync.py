@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import uuid
 import zipfile
@@ -229,6 +230,13 @@ class Stopped(SyncTest):
             said = self.unreachable("http://typo.example", tries=3)
         self.assertEqual(said, "the host of http://typo.example does not exist: unknown: is http://typo.example the address of the service?\n")
         self.assertEqual(resolved.call_count, 3)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            # A proxy that restarts during the handshake.
+            closing = threading.Thread(target=lambda: [listener.accept()[0].close() for _ in range(2)], daemon=True)
+            closing.start()
+            self.assertIn("no complete response from", self.unreachable(f"https://127.0.0.1:{listener.getsockname()[1]}", tries=2))
+            closing.join(timeout=60)
+            self.assertFalse(closing.is_alive(), "the client did not connect again")
         self.assertIn("is not a valid service URL", self.stopped("--base-url", "127.0.0.1:1"))
 
     def test_rerun_is_suggested_only_for_temporary_errors(self) -> None:

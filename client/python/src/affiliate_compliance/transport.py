@@ -27,6 +27,8 @@ Headers: TypeAlias = Mapping[str, str]
 
 # Status codes that the client retries. Only proxies send 502.
 AGAIN = {429, 502, 503, 504}
+# TLS errors of a port without TLS and of an invalid certificate. The client retries after other errors, for example if a proxy restarts.
+PERMANENT = ("WRONG_VERSION_NUMBER", "CERTIFICATE_VERIFY_FAILED")
 # Seconds before the second attempt. The wait doubles with each attempt, up to LONGEST_WAIT, with random jitter.
 FIRST_WAIT = 0.25
 LONGEST_WAIT = 30.0
@@ -142,6 +144,8 @@ class Transport:
             return response
         except requests.exceptions.SSLError as error:
             why = sentence(error)
+            if not any(code in why for code in PERMANENT):
+                raise
             advice = ": the port seems to use http, not https" if "WRONG_VERSION_NUMBER" in why else ""
             raise Unavailable(f"no secure connection to {self.base}: {why}{advice}") from error
         except BROKEN:
