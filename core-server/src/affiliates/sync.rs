@@ -53,11 +53,7 @@ impl Roster {
             let mut changes = Vec::new();
             for ((index, input), found) in pending.into_iter().zip(inputs).zip(found) {
                 match found.ids[..] {
-                    [] if input.new_name().is_none() => {
-                        results[index] = Some(item::without_name(input));
-                        // Its identifier may be wrong, for example in a shifted row.
-                        self.is_identified = false;
-                    }
+                    [] if input.new_name().is_none() => results[index] = Some(item::without_name(input)),
                     [id] if found.changed == 0 => results[index] = Some(item::unchanged(input, id)),
                     [_, _, ..] => results[index] = Some(item::ambiguous(input, found.ids)),
                     _ => changes.push(RosterUpdate { index, position: self.first + index as i64, input, found }),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use compliance_api::{
     description::{Field, Kind, Message as Description},
     error::Error,
-    rules::{Violations, label, must_be_time, timestamp},
+    rules::{Violations, label, must_be_time, not_one_of, timestamp},
     wire::MAX_ITEMS,
 };
 use prost::{
@@ -147,8 +147,13 @@ impl<'de> Object<'de> {
     fn encode(&self, location: Location, violations: &mut Violations) -> Vec<u8> {
         let (mut message, mut fields) = (Vec::new(), Vec::new());
         let mut write = |field: &Field, value: &Value<'_>, bytes: &mut Vec<u8>| {
-            if let Err(must) = encode(field, value, location, violations, bytes) {
-                report(violations, location, field.name, field.number, &must);
+            if let Err(wrong) = encode(field, value, location, violations, bytes) {
+                match wrong {
+                    Wrong::Must(must) => report(violations, location, field.name, field.number, must),
+                    Wrong::NotOneOf(names) => add(violations, location, field.name, field.number, |label| {
+                        not_one_of(label, &names.iter().map(String::as_str).collect::<Vec<_>>())
+                    }),
+                }
                 if field.entry {
                     // Otherwise, the rules would report a missing entry at its element's path.
                     encode_bytes(field.number, &[], bytes);
@@ -233,27 +238,52 @@ impl<'de> Shape<'de> for ValueShape<'_> {
     }
 }
 
-/// Adds a violation that says what a field must be. Violations are sorted by element and field number.
+/// Adds a violation that says what a field must be.
 pub(super) fn report(violations: &mut Violations, location: Location, field: &str, number: u32, must: &str) {
+    add(violations, location, field, number, |label| format!("The {label} field {must}."));
+}
+
+/// Adds a violation. Violations are sorted by element and field number.
+fn add(
+    violations: &mut Violations,
+    location: Location,
+    field: &str,
+    number: u32,
+    message: impl FnOnce(&str) -> String,
+) {
     let item = match location {
         Location::Top | Location::Within(_) => 0,
         Location::Element(_, index) => index as u32 + 1,
     };
     violations.push((item, number), || {
         let path = format!("{location}{field}").trim_end_matches('.').to_owned();
-        let message = format!("The {} field {must}.", label(&path));
+        let message = message(&label(&path));
         (path, message)
     });
 }
 
-/// Encodes a field. For a value of the wrong type, returns what the value must be.
+/// What is wrong with a field's value.
+enum Wrong {
+    /// What a value of the wrong type must be.
+    Must(&'static str),
+    /// The allowed values.
+    NotOneOf(Vec<String>),
+}
+
+impl From<&'static str> for Wrong {
+    fn from(must: &'static str) -> Self {
+        Self::Must(must)
+    }
+}
+
+/// Encodes a field.
 fn encode(
     field: &Field,
     value: &Value<'_>,
     location: Location,
     violations: &mut Violations,
     message: &mut Vec<u8>,
-) -> Result<(), Cow<'static, str>> {
+) -> Result<(), Wrong> {
     let (number, text) = (field.number, value.as_text());
     match (field.kind, value) {
         (_, Value::Scalar(Scalar::Null)) => {}
@@ -275,8 +305,7 @@ fn encode(
         (Kind::Choice(choices), _) => {
             let chosen = choices.iter().find(|(_, name)| text.is_some_and(|text| in_json(name) == text));
             let Some((chosen, _)) = chosen else {
-                let names: Vec<String> = choices.iter().map(|(_, name)| in_json(name)).collect();
-                return Err(format!("must be one of: {}", names.join(", ")).into());
+                return Err(Wrong::NotOneOf(choices.iter().map(|(_, name)| in_json(name)).collect()));
             };
             encoding::int32::encode(number, chosen, message);
         }

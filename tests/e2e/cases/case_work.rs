@@ -343,7 +343,7 @@ async fn invalid_case_requests_are_rejected() {
                     ("case.created_date", "The case.created_date field must match the format YYYY-MM-DD HH:MM:SS."),
                     (
                         "incidents.0.incident_type",
-                        "The incidents.0.incident_type field must be one of: url, form, display ad, paid search ad.",
+                        "The selected incidents.0.incident_type is invalid. It must be one of: url, form, display ad, paid search ad.",
                     ),
                 ]),
             )

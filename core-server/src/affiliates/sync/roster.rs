@@ -63,8 +63,8 @@ pub(super) struct Roster {
     pub(super) names: Names,
     /// The affiliates that hold the names of refused items. A refused item may be the same affiliate with a different identifier.
     pub(super) holders: HashSet<i64>,
-    /// Whether every item so far has a valid identifier. The identifier of an item without a name must also be known.
-    pub(super) is_identified: bool,
+    /// Whether every item so far has a valid identifier.
+    is_identified: bool,
     /// The position of the current batch's first item.
     pub(super) first: i64,
     /// The ID up to which absent affiliates have been reported.
@@ -107,7 +107,7 @@ impl Roster {
 
     /// Returns the status that absent affiliates get.
     ///
-    /// Returns `None` for an empty list, or if an item is not identified and could therefore be any absent affiliate.
+    /// Returns `None` for an empty list, or if an item lacks a valid identifier and could therefore be any absent affiliate.
     fn absent_status(&self) -> Option<&str> {
         let is_known = self.is_identified && !self.identifiers.is_empty();
         Some(self.options.absent_status()).filter(|status| is_known && !status.is_empty())

@@ -16,6 +16,7 @@ use spreadsheets::{AffiliateRow, Empty};
 
 use super::batch::{count_refused, create_batch, outcome};
 use crate::{
+    caller::Caller,
     envelope::{Envelope, Rejection, respond},
     extract::{
         body::RequestBody,
@@ -40,8 +41,9 @@ pub(super) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
     let (request, mut rows) = body.rows(&["client_affiliate_id"], Empty::Clears, item).await?;
     let mut request = BatchSyncAffiliatesRequest { affiliates: take(&mut rows.records), ..request };
     let wants_absent = request.report_absent || !request.absent_status().is_empty();
-    if !rows.are_identified() {
-        // A row without a certain ID could contain an affiliate that seems absent.
+    let is_unsure = wants_absent && !are_known(&rows, &request.affiliates, &body.caller).await?;
+    if is_unsure {
+        // An invalid row without a known ID could contain an affiliate that seems absent.
         (request.report_absent, request.absent_status) = (false, None);
     }
     let absent_status = request.absent_status.clone().filter(|status| !status.is_empty());
@@ -55,7 +57,7 @@ pub(super) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
     let sent = rows.indexes().zip(&synced.results).filter(|(index, _)| !rows.is_refused(*index));
     let refused = rows.refused() + count_refused(sent.map(|(_, result)| result));
     let (status, code, mut msg) = outcome(&synced, refused, absent_status.as_deref(), is_dry);
-    if wants_absent && !rows.are_identified() {
+    if is_unsure {
         msg.push_str(" The service did not check for absent affiliates, because a refused row may be one of them.");
     }
     let response = body.compute(|| {
@@ -65,6 +67,18 @@ pub(super) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
         respond(status, &Envelope::written(code, &msg, &data))
     });
     Ok(body.respond(response))
+}
+
+/// Returns whether each invalid row contains the ID of a stored affiliate. The ID of a damaged row can be wrong.
+async fn are_known(rows: &Rows<AffiliateSync>, items: &[AffiliateSync], caller: &Caller) -> Result<bool, Rejection> {
+    let invalid = rows.indexes().zip(items).filter(|(index, _)| rows.is_refused(*index));
+    let affiliates: Vec<_> = invalid.map(|(_, item)| item.clone()).collect();
+    if affiliates.is_empty() || !rows.are_identified() {
+        return Ok(rows.are_identified());
+    }
+    let request = BatchSyncAffiliatesRequest { affiliates, validate_only: true, ..Default::default() };
+    let found = caller.call(request, |core, request| core.syncs.batch_sync_affiliates(request)).await?.message;
+    Ok(found.results.iter().all(|result| result.outcome() == SyncOutcome::Unchanged))
 }
 
 /// A sync's result, with notes about skipped parts of the table.
