@@ -13,4 +13,6 @@ and ($18::integer is null or u.closed_date < to_timestamp(($18 + 1)::double prec
 and ($19::integer is null or coalesce((
     select true from incidents i where i.company_id = $1 and i.case_id = u.id and i.infraction_type_id = $19 limit 1
 ), false))
-and ($20::bigint is null or u.id in (select i.case_id from incidents i where i.company_id = $1 and i.url_id = $20))
+and ($20::bigint is null or coalesce((
+    select true from incidents i where i.company_id = $1 and i.case_id = u.id and i.url_id = $20 limit 1
+), false))
