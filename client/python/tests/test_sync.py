@@ -298,9 +298,9 @@ class Absent(SyncTest):
         self.assertIn(f"absent: {self.prefix}-4\n", reported.stderr)
         self.assertIn("2 absent\n", reported.stdout)
 
-    def test_refused_row_leaves_absent_affiliates_unchanged(self) -> None:
+    def test_refused_row_with_unknown_identifier_leaves_absent_affiliates_unchanged(self) -> None:
         rows = self.create(3)
-        self.write([*self.others, rows[0] | {"zip": "#N/A"}])
+        self.write([*self.others, rows[0] | {"client_affiliate_id": f"{self.prefix}-9", "zip": "#N/A"}])
         before = self.stored()
         done = self.command("--absent-status", "terminated")
         self.assertEqual((done.returncode, self.stored()), (1, before), done.stderr)
