@@ -194,14 +194,12 @@ async fn update_one(body: &RequestBody, request: UpdateAffiliateRequest) -> Resu
 
 /// Sync affiliates
 ///
-/// Updates the company's affiliates from a list. `client_affiliate_id` identifies an affiliate, so its name can change. The service
-/// creates missing affiliates. For existing affiliates, it changes the fields that you send: null and `""` clear an optional field.
-/// It refuses invalid items, and items whose identifier several affiliates or items share. It saves all others, and the status is 207.
+/// Updates the company's affiliates from a list. The service finds them by `client_affiliate_id`, and creates missing ones. It changes
+/// the fields that you send: null and `""` clear an optional field. If it refuses some items, it saves all others, and the status is 207.
 ///
 /// Absent affiliates, which are missing from the list, stay unchanged unless you send `absent_status`.
 ///
-/// The body can also be a CSV file or an Excel workbook, with a row for each affiliate. An empty cell clears the field; fields without a
-/// column do not change.
+/// The body can also be a CSV file or an Excel workbook. An empty cell clears the field; fields without a column do not change.
 ///
 /// - Operation: `syncAffiliates`
 /// - Body: `AffiliateRoster`
