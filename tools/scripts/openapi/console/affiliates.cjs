@@ -3,7 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { becomes, picture } = require("../browser.cjs");
-const { base, api, total, checked, column, heading, message, onRecord, section } = require("./common.cjs");
+const { base, api, total, checked, column, heading, loaded, message, onRecord, section } = require("./common.cjs");
 
 /** Returns the displayed value of a record field. */
 const fieldOf = (page, name) => page.locator("dl > div", { has: page.getByText(name, { exact: true }) }).locator("dd").innerText();
@@ -17,6 +17,9 @@ const filters = (page) => page.getByRole("form", { name: "Filters" });
 async function search(page, text) {
   await filters(page).getByLabel("Search", { exact: true }).fill(text);
   await filters(page).getByLabel("Search", { exact: true }).press("Enter");
+  // Two searches can have the same heading, and a list that is still loading replaces the form.
+  await page.waitForURL((url) => (new URLSearchParams(url.hash.split("?")[1]).get("q") ?? "") === text);
+  await loaded(page);
 }
 
 async function affiliates(page) {
