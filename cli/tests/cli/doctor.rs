@@ -236,7 +236,12 @@ fn startup_error_names_data_folder_owner() {
     let program = folder.path().join("compliance");
     fs::copy(env!("CARGO_BIN_EXE_compliance"), &program).unwrap();
     let mut command = Command::new(program);
-    command.args(["serve", "--data-dir"]).arg(data.path()).uid(65_534).gid(65_534).current_dir("/");
+    command
+        .args(["serve", "--rest-addr", "127.0.0.1:0", "--grpc-addr", "127.0.0.1:0", "--data-dir"])
+        .arg(data.path())
+        .uid(65_534)
+        .gid(65_534)
+        .current_dir("/");
     let (status, _, log) = output(&mut command);
     let expected =
         format!("{} belongs to the user root, but this process runs as the user nobody", data.path().display());
