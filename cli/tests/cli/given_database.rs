@@ -87,6 +87,24 @@ async fn service_role_serves_and_owner_repairs() {
     cluster.stop().await;
 }
 
+/// Checks that each command that uses the schema rejects this database, with these texts.
+async fn assert_rejected(url: &str, texts: [String; 2]) {
+    let url = url.to_owned();
+    let check = move || {
+        let data = DataDir::new();
+        for command in [&["migrate"][..], &["serve"], &["core", "--migrate"], &["core"]] {
+            let mut program = compliance(&data);
+            program.args(command).args(["--database-url", &url]);
+            let (status, _, log) = output(program.env("COMPLIANCE_JWT_SECRET", "0123456789abcdef0123456789abcdef"));
+            assert_eq!(status.code(), Some(2), "{command:?}: {log}");
+            for text in &texts {
+                assert!(log.contains(text), "{command:?}: {log}");
+            }
+        }
+    };
+    tokio::task::spawn_blocking(check).await.unwrap();
+}
+
 /// The service creates nothing in another program's database, or after a failed restore.
 #[tokio::test(flavor = "multi_thread")]
 async fn other_programs_databases_are_rejected() {
@@ -98,20 +116,8 @@ async fn other_programs_databases_are_rejected() {
         insert into _sqlx_migrations values (1, '', true)";
     for (others, table) in [("create table orders (id integer)", "orders"), (history, "_sqlx_migrations")] {
         sqlx::raw_sql(others).execute(&mut connection).await.unwrap();
-        let url = url.clone();
-        tokio::task::spawn_blocking(move || {
-            let data = DataDir::new();
-            for command in [&["migrate"][..], &["serve"], &["core", "--migrate"], &["core"]] {
-                let mut program = compliance(&data);
-                program.args(command).args(["--database-url", &url]);
-                let (status, _, log) = output(program.env("COMPLIANCE_JWT_SECRET", "0123456789abcdef0123456789abcdef"));
-                assert_eq!(status.code(), Some(2), "{command:?}: {log}");
-                let expected = format!("the database shop already contains the table {table}");
-                assert!(log.contains(&expected) && log.contains("a database of its own"), "{command:?}: {log}");
-            }
-        })
-        .await
-        .unwrap();
+        let expected = format!("the database shop already contains the table {table}");
+        assert_rejected(&url, [expected, "a database of its own".to_owned()]).await;
         let tables = "select array_agg(relname::text order by relname) from pg_class
             where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')";
         let tables: Vec<String> = sqlx::query_scalar(tables).fetch_one(&mut connection).await.unwrap();
@@ -142,18 +148,10 @@ async fn modified_migrations_are_rejected_with_advice() {
     // The second statement also removes a migration.
     for statement in [modify, forget] {
         sqlx::query(statement).execute(&mut connection).await.unwrap();
+        assert_rejected(&url, ["20261126000001 (changes)", "`compliance export`"].map(str::to_owned)).await;
         let url = url.clone();
         tokio::task::spawn_blocking(move || {
             let data = DataDir::new();
-            for command in [&["migrate"][..], &["serve"], &["core", "--migrate"], &["core"]] {
-                let mut program = compliance(&data);
-                program.args(command).args(["--database-url", &url]);
-                let (status, _, log) = output(program.env("COMPLIANCE_JWT_SECRET", "0123456789abcdef0123456789abcdef"));
-                assert_eq!(status.code(), Some(2), "{command:?}: {log}");
-                for text in ["20261126000001 (changes)", "`compliance export`"] {
-                    assert!(log.contains(text), "{command:?}: {log}");
-                }
-            }
             let (status, printed, _) = output(compliance(&data).args(["doctor", "--database-url", &url]));
             let schema =
                 printed.lines().skip_while(|line| !line.contains("schema")).take(2).collect::<Vec<_>>().join("\n");

@@ -83,8 +83,9 @@ export function incidentControls(id, signal, { hasChanges, reload }) {
 
   /** Says that the case already contains a URL, or returns null. If a colleague has added it, adding it again would replace its infraction. */
   async function alreadyAdded(urlId) {
+    if (urlId === null) return null;
     const { body } = await call("GET", `api/cases/${id}`, { signal });
-    return urlId !== null && body.data.incidents.some((incident) => incident.url_id === urlId) ? `The case already contains URL ${urlId}.` : null;
+    return body.data.incidents.some((incident) => incident.url_id === urlId) ? `The case already contains URL ${urlId}.` : null;
   }
 
   const list = element("datalist", { id: "case-urls" });
