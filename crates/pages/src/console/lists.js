@@ -44,7 +44,7 @@ function named(parameter, vocabulary) {
 /** Returns the list view of `affiliates`, `urls` or `cases`. */
 export function listView(section) {
   const { title, one, many, schema, key, sorts, initial } = LISTS[section];
-  return async ({ query: first, signal }) => {
+  return async ({ query: first, signal, ready }) => {
     // If the vocabularies cannot be read, the filters offer only the default names.
     const [described, fields, vocabulary] = await Promise.all([
       parameters(`/api/${section}`), recordFields(schema), vocabularies(signal).catch((error) => {
@@ -220,7 +220,9 @@ export function listView(section) {
         element("button", { type: "submit", form: form.id }, "Apply"), opener, element("a", { href: `#/${section}` }, "Clear all"),
         chooser, savedFilters(section), button),
       report, applied, messages, several.messages, results, several.bar);
+    const view = { update, hasChanges: several.hasChanges };
+    ready(view);
     await update(first, true);
-    return { update, hasChanges: several.hasChanges };
+    return view;
   };
 }

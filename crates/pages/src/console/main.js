@@ -104,7 +104,8 @@ async function route() {
   main.setAttribute("aria-busy", "true");
   const entered = current;
   await attempt(signal, async () => {
-    entered.view = (await view({ query, signal })) ?? null;
+    // A view can take the next query before it has loaded.
+    entered.view = (await view({ query, signal, ready: (early) => { entered.view = early; } })) ?? null;
   }, (rejection) => {
     show(rejection.status === 404 ? "Not found" : "Not available", rejectionMessage(rejection, () => {
       current.path = null;

@@ -60,7 +60,7 @@ function found(records, one, many, made) {
   return element("section", {}, element("h2", {}, heading), records.length > 0 ? made : null);
 }
 
-export async function searchView({ query: first, signal }) {
+export async function searchView({ query: first, signal, ready }) {
   const results = element("div", { class: "results" });
   let asked = 0;
   const update = async (query) => {
@@ -91,6 +91,7 @@ export async function searchView({ query: first, signal }) {
     });
     if (own === asked) results.removeAttribute("aria-busy");
   };
+  ready({ update });
   await update(first);
   return { update };
 }

@@ -17,9 +17,32 @@ const filters = (page) => page.getByRole("form", { name: "Filters" });
 async function search(page, text) {
   await filters(page).getByLabel("Search", { exact: true }).fill(text);
   await filters(page).getByLabel("Search", { exact: true }).press("Enter");
-  // Two searches can have the same heading, and a list that is still loading replaces the form.
+  // Two searches can have the same heading.
   await page.waitForURL((url) => (new URLSearchParams(url.hash.split("?")[1]).get("q") ?? "") === text);
   await loaded(page);
+}
+
+/** A search applies while the list loads, and what the user types meanwhile stays. */
+async function whileLoading(page, all) {
+  await section(page, "Overview");
+  const pattern = "**/api/affiliates?*";
+  let release;
+  const isReleased = new Promise((resolve) => {
+    release = resolve;
+  });
+  await page.route(pattern, (route) => isReleased.then(() => route.continue()));
+  await section(page, "Affiliates");
+  const box = filters(page).getByLabel("Search", { exact: true });
+  await box.fill("no affiliate has this name");
+  await box.press("Enter");
+  await page.waitForURL(/q=no/);
+  await box.fill("typed");
+  release();
+  await heading(page, "No affiliates match these filters", 2);
+  assert.equal(await box.inputValue(), "typed");
+  await page.unroute(pattern);
+  await search(page, "");
+  await heading(page, range(all), 2);
 }
 
 async function affiliates(page) {
@@ -36,6 +59,7 @@ async function affiliates(page) {
   }
   await search(page, "");
   await heading(page, range(all), 2);
+  await whileLoading(page, all);
   await filters(page).getByLabel("Status").selectOption("active");
   await becomes(async () => [...new Set(await column(page, 6))], ["Active"]);
   const { meta: { total: active } } = await api("GET", "affiliates?status=active&per_page=1");
