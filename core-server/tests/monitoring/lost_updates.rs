@@ -42,7 +42,7 @@ async fn release(pool: &PgPool, lock: Transaction<'static, Postgres>) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(Duration::from_secs(30), contended).await.expect("no writer waited for the lock");
+    timeout(Duration::from_mins(1), contended).await.expect("no writer waited for the lock");
     lock.rollback().await.unwrap();
 }
 
