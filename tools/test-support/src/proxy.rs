@@ -21,7 +21,7 @@ use tokio::{
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Parts of the statements that check the database's state every 250 ms.
+/// Parts of the statements that check the database's state every second.
 const STATE: [&str; 2] = ["pg_is_in_recovery()", "is_database_known()"];
 
 /// A proxy that listens until it is dropped.
