@@ -8,7 +8,9 @@ mod page_sql;
 mod queries;
 mod scans;
 
-pub(crate) use description::{Asked, Comparison, Counts, Filter, List, PageQuery, Part, Sort, Value, day, days};
+pub(crate) use description::{
+    Asked, Comparison, Counts, Filter, List, PageQuery, Part, Sort, Value, day, days, name_id,
+};
 pub use queries::PART;
 pub(crate) use queries::{Records, Source, Statements, read_by_ids, read_records, too_large};
 pub(crate) use scans::{PageOfRecords, RecordPage, chosen, page};

@@ -184,14 +184,12 @@ async fn check_scans(connection: &mut PgConnection, state: &str) {
                 6 => "1, '{abc,b}', 20, 7, 'abc', '12345'",
                 11 => "1, 20, 0, null, null, null, 'active', 840, '{abc,b}', '7', '12345'",
                 5 if types.ends_with("bytea") => "1, '{abc,b}', 20, 7, ''",
-                20 => {
-                    "1, 20, 0, null, null, null, null, true, 1, 1, 'ann', true, 1, 20000, true, '2025-06-01Z', 1, 20000, 1, 7"
+                21 => {
+                    "1, 20, 0, null, null, null, null, true, 1, 1, 'ann', true, 1, 20000, true, '2025-06-01Z', 1, 20000, 1, 7, 'a'"
                 }
                 4 => "1, 1, 7, 1700000000",
                 5 if types.starts_with("bigint, bigint, smallint, ") => "1, 10, 2, 1000, 1000",
-                10 if types.ends_with("boolean, integer, integer") => {
-                    "1, 20, 0, null, null, null, null, true, 20000, 20001"
-                }
+                12 => "1, 20, 0, null, null, null, null, true, 20000, 20001, 1, true",
                 10 => "1, 1000, 1, 7, null, null, 0, 9999999999, 20, 2000",
                 _ => "1, 10, null, 20, 2000",
             };

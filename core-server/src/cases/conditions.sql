@@ -16,3 +16,4 @@ and ($19::integer is null or coalesce((
 and ($20::bigint is null or coalesce((
     select true from incidents i where i.company_id = $1 and i.case_id = u.id and i.url_id = $20 limit 1
 ), false))
+and ($21::text is null or $21 = any(u.tags))

@@ -25,7 +25,7 @@ use storage::{
 use crate::{
     lists::{
         Asked, Comparison, Counts, Filter, List, PageOfRecords, PageQuery, Part, RecordPage, Sort, Statements, Value,
-        day, days,
+        day, days, name_id,
     },
     record_sql::{Place, own_names, read_infractions},
 };
@@ -54,7 +54,15 @@ pub(crate) static LIST: List<ListComplianceCasesRequest> = List {
 
 const COMPARISON: Comparison<ListComplianceCasesRequest> = Comparison {
     conditions: || fill(include_str!("conditions.sql"), &[]),
-    columns: &["case_status_id", "risk_level_id", "sub_status_id", "case_worker", "follow_up_date", "closed_date"],
+    columns: &[
+        "case_status_id",
+        "risk_level_id",
+        "sub_status_id",
+        "case_worker",
+        "follow_up_date",
+        "closed_date",
+        "tags",
+    ],
     parameters: &[
         Value::Boolean(|request| request.open),
         Value::Integer(|request| request.risk_level_id.map(name_id)),
@@ -69,6 +77,7 @@ const COMPARISON: Comparison<ListComplianceCasesRequest> = Comparison {
         Value::Integer(|request| day(request.closed_before.as_deref())),
         Value::Integer(|request| request.infraction_type_id.map(name_id)),
         Value::Id(|request| request.url_id),
+        Value::Text(|request| request.tag.clone().filter(|tag| !tag.is_empty())),
     ],
     sorts: &[
         (CaseSort::CaseStatus as i32, "u.case_status_id"),
@@ -82,11 +91,6 @@ const COMPARISON: Comparison<ListComplianceCasesRequest> = Comparison {
         ),
     ],
 };
-
-/// Converts a name ID to its stored type. IDs out of range match nothing.
-fn name_id(id: i64) -> i32 {
-    i32::try_from(id).unwrap_or(-1)
-}
 
 pub(crate) static STATEMENTS: LazyLock<Statements<ListComplianceCasesRequest>> =
     LazyLock::new(|| Statements::of(&LIST));
@@ -110,6 +114,7 @@ pub(super) fn filters(request: ListAllComplianceCasesRequest) -> ListComplianceC
         closed_before: request.closed_before,
         infraction_type_id: request.infraction_type_id,
         url_id: request.url_id,
+        tag: request.tag,
         ..ListComplianceCasesRequest::default()
     }
 }

@@ -242,6 +242,11 @@ impl PageQuery {
     }
 }
 
+/// Converts a name ID to its stored type. IDs out of range match nothing.
+pub(crate) fn name_id(id: i64) -> i32 {
+    i32::try_from(id).unwrap_or(-1)
+}
+
 /// Returns a validated day as days since 1970-01-01, or `None` if the day is absent.
 pub(crate) fn day(text: Option<&str>) -> Option<i32> {
     let date = Date::parse(text.filter(|text| !text.is_empty())?, &Iso8601::DATE).ok()?;

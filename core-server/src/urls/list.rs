@@ -25,7 +25,7 @@ use super::identity::identity;
 use crate::{
     lists::{
         Asked, Comparison, Counts, Filter, List, PageOfRecords, PageQuery, Part, RecordPage, Records, Sort, Source,
-        Statements, Value, day, days, read_records,
+        Statements, Value, day, days, name_id, read_records,
     },
     record_sql::{Place, own_names, read_infractions},
     search,
@@ -43,8 +43,7 @@ pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
     filters: &[
         Filter {
             column: "incident_status_id",
-            // IDs out of range match nothing.
-            value: Value::Integer(|request| request.incident_status_id.map(|id| i32::try_from(id).unwrap_or(-1))),
+            value: Value::Integer(|request| request.incident_status_id.map(name_id)),
         },
         Filter { column: "disabled", value: Value::Boolean(|request| request.disabled) },
     ],
@@ -63,13 +62,15 @@ pub(crate) static LIST: List<ListComplianceUrlsRequest> = List {
     comparison: Some(COMPARISON),
 };
 
-/// Filters by the day on which infractions were recorded.
+/// Filters by infractions and cases.
 const COMPARISON: Comparison<ListComplianceUrlsRequest> = Comparison {
     conditions: || fill(include_str!("conditions.sql"), &[]),
     columns: &[],
     parameters: &[
         Value::Integer(|request| day(request.infraction_after.as_deref())),
         Value::Integer(|request| day(request.infraction_before.as_deref())),
+        Value::Integer(|request| request.infraction_type_id.map(name_id)),
+        Value::Boolean(|request| request.has_case),
     ],
     sorts: &[],
 };
@@ -86,6 +87,8 @@ pub(super) fn filters(request: ListAllComplianceUrlsRequest) -> ListComplianceUr
         discovery_before: request.discovery_before,
         infraction_after: request.infraction_after,
         infraction_before: request.infraction_before,
+        infraction_type_id: request.infraction_type_id,
+        has_case: request.has_case,
         ..ListComplianceUrlsRequest::default()
     }
 }

@@ -93,7 +93,7 @@ pub(crate) async fn get(
 /// Search affiliates
 ///
 /// Returns the affiliates with exactly this ID, name or `client_affiliate_id`, and then the others that match `q`, by ascending ID. The
-/// service reads the company's records until it has found `limit` affiliates, so a search with few matches takes longer.
+/// service reads all of the company's affiliates, so a search takes longer in a large company.
 ///
 /// - Operation: `searchAffiliates`
 /// - Query: `SearchAffiliatesRequest`

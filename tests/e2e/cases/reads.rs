@@ -202,7 +202,10 @@ async fn cases_are_read_by_id() {
             .get("/cases/<3>", found("Case found.", &full()))
             .get("/cases", page("Cases found", &[full()], 1, 100, 1, 1))
             .get("/cases?url_id=<4>", page("Cases found", &[full()], 1, 100, 1, 1))
-            .get("/cases?url_id=9007199254740991", page("Cases found", &[], 0, 100, 1, 1)),
+            .get("/cases?url_id=9007199254740991", page("Cases found", &[], 0, 100, 1, 1))
+            .get("/cases?tag=a&open=no", page("Cases found", &[full()], 1, 100, 1, 1))
+            .get("/cases?tag=A", page("Cases found", &[], 0, 100, 1, 1))
+            .get("/cases?tag=", page("Cases found", &[full()], 1, 100, 1, 1)),
         given("case shows the affiliate's current data")
             .put("/affiliates/<2>", r#"{"id":<2>,"affiliate_name":"Anna"}"#, updated_one("<2>"))
             .get("/cases/<3>", found("Case found.", &records::case(&shown("Anna")))),

@@ -1,4 +1,4 @@
-//! `GET /urls`, filtered by infraction date.
+//! `GET /urls`, filtered by infractions and cases.
 
 use super::{
     Case,
@@ -28,7 +28,10 @@ fn given(name: String) -> Case {
             ));
         }
     }
-    case
+    // URL `<2>` is in a case.
+    case.sql("insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values (<company>, 900, 'C', 'N')")
+        .sql("insert into compliance_cases (company_id, id, affiliate_id) values (<company>, 900, 900)")
+        .sql("insert into incidents (company_id, case_id, incident_type, url_id) values (<company>, 900, 1, <2>)")
 }
 
 /// Returns a URL as it appears in a response. `number` starts at 1.
@@ -42,6 +45,7 @@ fn url(number: usize) -> String {
         ("url", text(&format!("u{number}"))),
         ("disabled", text(if number == 4 { "yes" } else { "no" })),
         ("discovery_date", text(&format!("2024-02-0{number} 00:00:00"))),
+        ("case_id", if number == 2 { "900" } else { "null" }.into()),
         ("infractions", format!("[{}]", infractions.collect::<Vec<_>>().join(","))),
     ])
 }
@@ -62,10 +66,19 @@ const FOUND: &[(&str, &[usize])] = &[
     ("infraction_after=2024-03-01&sort_by=last_seen&sort_dir=asc", &[1, 2, 4]),
     ("infraction_after=2024-03-01&sort_by=last_review_dt", &[4, 2, 1]),
     ("infraction_after=&infraction_before=", &[4, 3, 2, 1]),
+    ("infraction_type_id=1", &[4, 2, 1]),
+    ("infraction_type_id=2", &[2]),
+    // One infraction meets all conditions.
+    ("infraction_type_id=2&infraction_before=2024-03-01", &[]),
+    ("infraction_type_id=3", &[]),
+    ("infraction_type_id=9007199254740991", &[]),
+    ("has_case=yes", &[2]),
+    ("has_case=no", &[4, 3, 1]),
+    ("has_case=no&infraction_type_id=1&disabled=no", &[1]),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn urls_are_filtered_by_infraction_date() {
+async fn urls_are_filtered_by_infractions_and_cases() {
     let found = FOUND.iter().map(|(query, numbers)| {
         let records: Vec<String> = numbers.iter().map(|number| url(*number)).collect();
         let expected = page("URLs found", &records, records.len() as u32, 100, 1, 1);

@@ -30,6 +30,7 @@ pub(crate) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/urls?distributor_id=<a>&sort_by=last_seen", ""),
     ("GET", "/urls?incident_status_id=5101&discovery_after=2024-01-01", ""),
     ("GET", "/urls?infraction_after=2000-01-01&sort_by=last_seen", ""),
+    ("GET", "/urls?has_case=yes&infraction_type_id=1", ""),
     ("GET", "/urls:search?q=EXAMPLE", ""),
     ("GET", "/urls/<u>", ""),
     ("POST", "/urls", r#"{"urls":[{"url":"https://same.example/"},{"url":"https://left.example/"}]}"#),
@@ -38,6 +39,7 @@ pub(crate) const ROUTES: &[(&str, &str, &str)] = &[
     ("GET", "/cases?case_status_id=5201&created_after=2024-01-01", ""),
     ("GET", "/cases?open=yes&sort_by=infraction_type", ""),
     ("GET", "/cases?url_id=<u>", ""),
+    ("GET", "/cases?tag=same", ""),
     ("GET", "/cases/<c>", ""),
     ("PATCH", "/urls/<u>", r#"{"note":"New","infractions":[{"infraction_type":"Trademark"}]}"#),
     (

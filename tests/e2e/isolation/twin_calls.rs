@@ -138,11 +138,21 @@ calls! {
         ListComplianceUrlsRequest { incident_status_id: Some(5101), ..ListComplianceUrlsRequest::default() };
     "ComplianceUrlService/ListComplianceUrls" unary urls.list_compliance_urls |twin|
         ListComplianceUrlsRequest { infraction_after: text("2000-01-01"), ..ListComplianceUrlsRequest::default() };
+    "ComplianceUrlService/ListComplianceUrls" unary urls.list_compliance_urls |twin| ListComplianceUrlsRequest {
+        infraction_type_id: Some(2),
+        has_case: Some(true),
+        ..ListComplianceUrlsRequest::default()
+    };
     "ComplianceUrlService/StreamComplianceUrls" stream urls.stream_compliance_urls |twin|
         StreamComplianceUrlsRequest { list: Some(ListComplianceUrlsRequest::default()) };
     "ComplianceUrlService/StreamComplianceUrls" stream urls.stream_compliance_urls |twin| {
-        let list = ListComplianceUrlsRequest { incident_status_id: Some(5101), ..ListComplianceUrlsRequest::default() };
-        StreamComplianceUrlsRequest { list: Some(ListComplianceUrlsRequest { distributor_id: Some(AFFILIATE), ..list }) }
+        let list = ListComplianceUrlsRequest {
+            incident_status_id: Some(5101),
+            distributor_id: Some(AFFILIATE),
+            infraction_type_id: Some(2),
+            ..ListComplianceUrlsRequest::default()
+        };
+        StreamComplianceUrlsRequest { list: Some(list) }
     };
     "ComplianceUrlService/ListAllComplianceUrls" stream urls.list_all_compliance_urls |twin|
         ListAllComplianceUrlsRequest::default();
@@ -150,6 +160,8 @@ calls! {
         distributor_id: Some(AFFILIATE),
         incident_status_id: Some(5101),
         after_id: Some(URL - 1),
+        infraction_type_id: Some(2),
+        has_case: Some(false),
         ..ListAllComplianceUrlsRequest::default()
     };
     "ComplianceUrlService/GetComplianceUrl" unary urls.get_compliance_url |twin| GetComplianceUrlRequest { id: URL , as_of: None };
@@ -173,6 +185,7 @@ calls! {
         sub_status_id: Some(0),
         infraction_type_id: Some(2),
         url_id: Some(URL),
+        tag: text("same"),
         ..ListComplianceCasesRequest::default()
     };
     "ComplianceCaseService/ListAllComplianceCases" stream cases.list_all_compliance_cases |twin|
@@ -181,6 +194,7 @@ calls! {
             sub_status_id: Some(0),
             infraction_type_id: Some(2),
             url_id: Some(URL),
+            tag: text("same"),
             ..ListAllComplianceCasesRequest::default()
         };
     "ComplianceCaseService/ListAllComplianceCases" stream cases.list_all_compliance_cases |twin|

@@ -33,7 +33,8 @@ fn violations(query: &str) -> Vec<(String, String)> {
 fn query_parameters_set_request_fields() {
     let request = urls(Some(
         "incident_status_id=3&distributor_id=7&disabled=yes&discovery_after=2024-01-01&discovery_before=2024-12-31\
-         &sort_by=last_seen&sort_dir=asc&per_page=5&page=2&colour=red&infraction_after=2024-02-01&infraction_before=2024-02-29",
+         &sort_by=last_seen&sort_dir=asc&per_page=5&page=2&colour=red&infraction_after=2024-02-01&infraction_before=2024-02-29\
+         &infraction_type_id=2&has_case=no",
     ));
     let expected = ListComplianceUrlsRequest {
         incident_status_id: Some(3),
@@ -47,6 +48,8 @@ fn query_parameters_set_request_fields() {
         page: Some(2),
         infraction_after: Some("2024-02-01".into()),
         infraction_before: Some("2024-02-29".into()),
+        infraction_type_id: Some(2),
+        has_case: Some(false),
     };
     assert_eq!(request.unwrap(), expected);
 }
@@ -149,7 +152,7 @@ fn violations_follow_field_order() {
 
 #[test]
 fn whole_lists_accept_filters_but_no_paging() {
-    let text = "incident_status_id=3&distributor_id=7&disabled=yes&discovery_after=2024-01-01&page=&discovery_before=2024-12-31&infraction_after=2024-02-01";
+    let text = "incident_status_id=3&distributor_id=7&disabled=yes&discovery_after=2024-01-01&page=&discovery_before=2024-12-31&infraction_after=2024-02-01&has_case=yes";
     let request = query("/api/urls", Some(text)).whole_list::<ListAllComplianceUrlsRequest>();
     let expected = ListAllComplianceUrlsRequest {
         incident_status_id: Some(3),
@@ -161,6 +164,8 @@ fn whole_lists_accept_filters_but_no_paging() {
         changed_after: None,
         infraction_after: Some("2024-02-01".into()),
         infraction_before: None,
+        infraction_type_id: None,
+        has_case: Some(true),
     };
     assert_eq!(request.unwrap(), expected);
     let text = "page=1&sort_dir=asc&per_page=5&sort_by=id&case_status_id=0";
