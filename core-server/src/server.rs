@@ -102,7 +102,7 @@ pub enum StartError {
 fn advice(error: &sqlx::Error) -> &'static str {
     match error.as_database_error() {
         // object_not_in_prerequisite_state: the database lacks its identity.
-        Some(error) if error.code().is_some_and(|code| code == "55000") => "; restore the backup again completely",
+        Some(error) if error.code().is_some_and(|code| code == "55000") => "; restore the whole backup again",
         Some(_) => "; run `compliance restored` as the owner of the tables",
         None => "",
     }

@@ -105,7 +105,9 @@ impl Parts {
                         )));
                     }
                     if depth > DEEPEST {
-                        break Err(damaged(format_args!("the part {name} nests more than {DEEPEST} elements")));
+                        break Err(damaged(format_args!(
+                            "the part {name} nests elements more than {DEEPEST} levels deep"
+                        )));
                     }
                     each(Node::Start(start.local_name().as_ref(), &start))
                 }

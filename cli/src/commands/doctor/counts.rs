@@ -28,7 +28,8 @@ pub(super) async fn check(connection: &mut PgConnection, repair: bool, as_json: 
     for BehindSequence { sequence, table, last_id, greatest_id } in &behind {
         let json = json!({ "sequence": sequence, "table": table, "at": last_id, "greatest_id": greatest_id });
         let text = format!(
-            "the sequence {sequence} is at {last_id}, but {table} contains ID {greatest_id}: new records get existing IDs"
+            "the sequence {sequence} is at {last_id}, but {table} contains ID {greatest_id}: new records would get IDs \
+             that are already in use"
         );
         print(json, text)?;
     }

@@ -16,7 +16,7 @@ const HINTS = {
   affiliate_name: "Each affiliate has a different name.",
   client_affiliate_id: "Several affiliates can have the same ID.",
   replicated_website: "The affiliate's own copy of your website",
-  upline: "Your affiliate ID of the affiliate above this one",
+  upline: "Your affiliate ID for the affiliate above this one",
 };
 /** Groups of fields. The last group contains all remaining fields. */
 /** @type {[string, string[] | null][]} */

@@ -71,7 +71,7 @@ export async function overviewView({ signal }) {
   show("Overview",
     element("ul", { class: "cards" },
       card("Open cases", cases.open, openCases({}), "not resolved, rejected or closed", ["Assign cases without a worker", openCases({ assigned: "no" })]),
-      card("Overdue follow-ups", cases.overdue, OVERDUE, "follow-up is today or has passed",
+      card("Overdue follow-ups", cases.overdue, OVERDUE, "due today or earlier",
         oldest ? [`Work on case ${oldest.case_id}, the oldest`, `#/cases/${oldest.case_id}`] : ["See what comes next", COMING]),
       card("New URLs", urls.new, week && `#/urls?discovery_after=${week.from}`, `in the last 7 days, of ${count(urls.total)} in total`,
         ["Review URLs with the status New", unseen ? `#/urls?incident_status_id=${unseen.id}` : "#/urls"]),

@@ -54,7 +54,7 @@ pub enum DatabaseError {
     MigrateByOther { user: String, owner: String },
     #[error(
         "the database {database} already contains the table {table}, but not this service's schema history. The service needs a \
-         database of its own: use the URL of an empty database. After a failed restore, restore the backup again completely"
+         database of its own: use the URL of an empty database. After a failed restore, restore the whole backup again"
     )]
     OtherTables { database: String, table: String },
     #[error("cannot migrate the database's schema: {}", of_migration(.0))]
@@ -81,7 +81,7 @@ pub enum DatabaseError {
     )]
     NotMigrated { missing: usize, total: usize },
     #[error(
-        "the database is incomplete: it lacks {missing}. Restore the backup again completely; if triggers are only disabled, run \
+        "the database is incomplete: it lacks {missing}. Restore the whole backup again; if triggers are only disabled, run \
          `alter table … enable trigger user` for each table as the owner"
     )]
     Incomplete { missing: String },
