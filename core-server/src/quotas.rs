@@ -29,7 +29,7 @@ const LARGE_PAGES: usize = 4;
 const LARGE_PAGE_SHARE: usize = 4;
 /// Maximum number of health and reflection streams, which need no token.
 pub const OPEN_STREAMS: usize = 1024;
-/// Maximum number of watchers. Each watcher uses little memory, but occupies a connection or one stream on a connection.
+/// Maximum number of watchers. Each watcher uses little memory, but occupies a connection or a stream on one.
 const WATCHERS: usize = 10_000;
 /// Maximum number of watchers per company.
 pub const WATCHERS_OF_A_COMPANY: usize = 2000;

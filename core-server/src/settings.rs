@@ -111,7 +111,7 @@ pub struct WebhookSettings {
     pub ca: Option<PathBuf>,
 }
 
-/// Parses a network. The error of the parser names only the address.
+/// Parses a network. The parser's error names only the address.
 fn network(text: &str) -> Result<IpNet, &'static str> {
     text.parse().map_err(|_| "must be a network with its prefix length, such as 10.1.0.0/16")
 }

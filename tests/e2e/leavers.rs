@@ -26,7 +26,7 @@ async fn remaining_readers_receive_their_own_records() {
             .collect();
         for round in 0..4 {
             let mut locked = LockedTable::new(&service.pool, "affiliates", "access exclusive").await;
-            // Some reads request unknown IDs. The results of other reads must not take their place.
+            // Some reads request unknown IDs. They must not receive the results of other reads.
             let reads: Vec<_> = (0..COMPANIES as i64 * 60)
                 .map(|number| {
                     let (reader, id) = (number as usize % COMPANIES, 1 + number / COMPANIES as i64 % (RECORDS + 10));

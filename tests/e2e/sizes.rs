@@ -98,7 +98,7 @@ async fn read_list(rest: &RestClient) -> usize {
     let mut response = rest.request("GET", "/affiliates").send().await.unwrap();
     assert_eq!(response.status(), 200);
     let (mut seen, mut last, mut bytes) = (0, 0, 0);
-    // The last chunk's unread end, and the next chunk.
+    // The unread part of the last chunk, followed by the next chunk.
     let mut text = String::new();
     while let Some(chunk) = response.chunk().await.unwrap() {
         bytes += chunk.len();

@@ -115,7 +115,7 @@ large_company() {
 }
 
 stop_services() {
-    # All at the same time, because each service waits some seconds before it closes its port.
+    # Stops all services at the same time, because each waits several seconds before it closes its port.
     [ ${#services[@]} -eq 0 ] || kill -TERM "${services[@]}" 2>/dev/null || true
     wait "${services[@]}" 2>/dev/null || true
     rm -rf "$folder"

@@ -372,7 +372,7 @@ fn rights(missing: &[String], is_owner: bool) -> Found {
     warn_if(is_owner, found)
 }
 
-/// Checks whether changes are kept long enough, and months are created and dropped on time.
+/// Checks whether changes are kept long enough, and whether months are created and dropped on time.
 fn retention(Months { days, missing, overdue }: &Months, expected: Option<i32>) -> Found {
     let kept = format!("the database keeps changes for {days} days");
     if let Some(expected) = expected.filter(|expected| expected > days) {

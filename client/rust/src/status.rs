@@ -15,7 +15,7 @@ const VIOLATIONS_TOTAL: &str = "violations_total";
 /// The wait before a retry if the service does not specify one.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// What parts of transport errors mean. Other attempts would fail the same way.
+/// Texts in transport errors that make a retry pointless, and their meanings.
 const PERMANENT: [(&str, &str); 4] = [
     ("of type InvalidContentType", "the port does not use TLS"),
     ("invalid peer certificate", "the service's certificate is not valid for this client"),

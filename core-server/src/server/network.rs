@@ -62,7 +62,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        // The service that was polled ready makes the call.
+        // Makes the call with the service that was polled ready.
         let next = self.services.clone();
         let services = std::mem::replace(&mut self.services, next);
         Box::pin(serve(self.pipeline.clone(), services, request).map(Ok))

@@ -173,7 +173,7 @@ async fn clock_jumps_do_not_drop_monthly_partitions() {
         .unwrap();
         run("select drop_change_month()").await.unwrap_err();
         run("select make_change_months()").await.unwrap();
-        // More attempts within a day drop nothing. Earlier releases call `keep_changes`, which also drops nothing.
+        // Further attempts within a day drop nothing. Earlier releases call `keep_changes`, which also drops nothing.
         run("update change_retention set steady_since = steady_since - interval '23 hours', last_run_at = last_run_at - interval '1 hour'")
             .await
             .unwrap();

@@ -481,7 +481,7 @@ impl Plan {
             true => without_formula(&written),
             false => visible(self.escape.text(without_formula(shown))),
         };
-        // A spreadsheet may have saved and damaged an export.
+        // A spreadsheet program may have damaged the export when saving it.
         let unescaped = Some(visible(text)).filter(|text| *text != shown);
         if let Some(error) = [Some(shown), unescaped].into_iter().flatten().find(|text| is_error(text)) {
             return Err(format!("The cell contains the formula error {error}; correct it in the spreadsheet."));

@@ -46,7 +46,7 @@ insert into incidents (company_id, case_id, incident_type, url_id, reference)
     .await;
 }
 
-/// Tests the maximum number of erased rows, and one more.
+/// Erases affiliates with the maximum number of rows, and with one row more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn oversized_erasures_are_rejected() {
     let (records, rows) = (core_server::limits::ERASED_RECORDS as usize, core_server::limits::ERASED_ROWS as usize);

@@ -4,7 +4,7 @@
 //! documents match the service. `base.json` contains the parts that are not specific to a route.
 //!
 //! Crates that derive OpenAPI documents need Rust types for all bodies, but this service maps JSON to messages. Crates that
-//! model the format lack required headers and shared parameters. So the document is plain JSON, and linters check it.
+//! model the format lack required headers and shared parameters. Therefore, the document is plain JSON, and linters check it.
 
 mod base;
 mod comment;

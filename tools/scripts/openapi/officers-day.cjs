@@ -208,7 +208,7 @@ async function renewing(page) {
     await becomes(() => stored(twin, "compliance-account"), await stored(page, "compliance-account"));
   }
 
-  // If the twin showed another site during a renewal, it must not use its old refresh token: the provider would end the sign-in of all tabs.
+  // If the duplicate showed another site during a renewal, it must not use its old refresh token: the provider would end the sign-in of all tabs.
   await twin.goto("about:blank");
   const earlier = await tokenOf(page);
   await page.clock.fastForward(57 * MINUTE);

@@ -7,7 +7,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 DOMAIN = "compliance.v1"
-# What parts of gRPC's messages mean. Other attempts would fail the same way.
+# Texts in gRPC's messages that make a retry pointless, and their meanings.
 PERMANENT = {
     "WRONG_VERSION_NUMBER": "the port does not use TLS",
     "CERTIFICATE_VERIFY_FAILED": "the service's certificate is not trusted",

@@ -69,7 +69,7 @@ const passes = ({ status }) => status === 0 || status === 401 || status === 429 
 
 /** Returns a message about a rejection. `again` repeats the request, if a retry can help. `done` says what succeeded before. */
 export function rejectionMessage(rejection, again, done = null) {
-  // Only the sentence is an alert, so screen readers do not announce the countdown of the button.
+  // Only the sentence is an alert, so screen readers do not announce the button's countdown.
   return element("div", { class: "message error" },
     element("p", { role: "alert" }, done && `${done} `, sentence(rejection)),
     rejection.requestId && element("p", { class: "hint" }, "Request ID: ", element("code", {}, rejection.requestId)),

@@ -78,7 +78,7 @@ async function send(method, path, { query = {}, body, type = "application/json",
     method,
     onSent,
     headers,
-    // A half of a surrogate pair, such as half an emoji, is not valid in JSON.
+    // JSON cannot contain an unpaired surrogate, such as half an emoji.
     body: body === undefined || body instanceof Blob ? body : JSON.stringify(body, (_, content) => (typeof content === "string" ? content.toWellFormed() : content)),
     signal: AbortSignal.any(limits),
     cache: path.startsWith("api/") ? "no-store" : "default",

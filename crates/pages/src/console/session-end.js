@@ -74,7 +74,7 @@ export function watchSession(signInAgain) {
     const lifetime = account?.lifetime ?? Infinity;
     if (isRenewing) return;
     if (account?.refreshToken && left() < Math.min(2 * WARNING, lifetime / 2) && Date.now() >= retryAt) await extend(account);
-    // The lifetime of a token can be shorter than the warning period.
+    // A token's lifetime can be shorter than the warning period.
     if (session.token() !== null && left() < Math.min(WARNING, lifetime / 4)) warn(session.claims().expiry, left() <= 0);
     else hide();
   }

@@ -44,7 +44,7 @@ export function listen(found) {
     forget();
     listeners.changed();
   } else if (token() !== null) {
-    // The documentation stores a token without the number.
+    // The documentation stores a token without the number of sign-outs, so store it here.
     storeSignOuts();
   }
 }
@@ -224,7 +224,7 @@ export function claims(text = token()) {
   const company = typeof named === "string" && /^[0-9]+$/.test(named) ? Number(named) : named;
   const of = text === token() ? account() : null;
   const about = decoded(of?.idToken) ?? {};
-  // The clock of this machine can be wrong, so prefer the expiry computed from the token's lifetime.
+  // This machine's clock can be wrong, so prefer the expiry computed from the token's lifetime.
   const expires = of?.expires ?? (Number.isFinite(expiry) ? expiry * 1000 : null);
   return {
     company: Number.isSafeInteger(company) ? company : null,

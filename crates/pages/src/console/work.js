@@ -160,7 +160,7 @@ export async function work(section, id, first, signal, { reload, changed }) {
     const shown = (state, name) => value(texts(state, name).join(", "));
     const list = changedFields(section, before, record).filter((name) => !isSaved(name))
       .map((name) => element("li", {}, `${fieldLabel(name)}: `, shown(before, name), " → ", shown(record, name)));
-    // A note joins the conversation, whatever someone else has changed. But it may be there already.
+    // Other people's changes do not conflict with a new note. If a response was lost, the note may already be saved.
     const isNote = Object.keys(wanted).join() === "note" && !isEditing && !isUnsure;
     if (list.length > 0) {
       showActions();

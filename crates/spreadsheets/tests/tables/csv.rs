@@ -302,7 +302,7 @@ fn full_exports_are_read_exactly() {
         options(),
         &["2 client_affiliate_id= A-1  affiliate_name=Ann\u{a0} phone_one=+49 30 1 notes=  #1"],
     );
-    // A spreadsheet can damage exports like other files.
+    // Spreadsheet programs can damage exports like any other file.
     let damaged = text.replace("  #1", "#N/A").replace("'+49 30 1", "4.9E+11");
     reads(
         damaged,

@@ -83,7 +83,7 @@ async function caseWork(page) {
   await save(page);
   await message(page, "Saved.");
   assert.equal((await read("cases", id)).risk_level, "Low");
-  // The page saves a note whatever someone else has changed.
+  // The page saves a note regardless of other changes.
   await page.getByLabel("Note").fill("Called twice.");
   await api("PATCH", `cases/${id}`, { risk_level: "Medium" });
   await page.getByRole("button", { name: "Add the note" }).click();
