@@ -145,7 +145,7 @@ class ClientTest(unittest.TestCase):
                 client.overview()
             self.assertNotIn("secr", f"{refused.exception} {also_refused.exception}")
 
-    def test_prefix_of_token_is_named(self) -> None:
+    def test_bearer_prefix_of_a_token_is_rejected(self) -> None:
         with self.assertRaisesRegex(ValueError, "^the token is invalid: remove the prefix Bearer$"):
             Client(BASE, f"Bearer {TOKEN}")
 

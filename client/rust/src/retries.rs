@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn passed_deadlines_are_retried_once() {
+    fn exceeded_deadlines_are_retried_once() {
         assert!(Retries::default().wait(1, &Error::DeadlineExceeded).is_some());
         assert_eq!(Retries::default().wait(2, &Error::DeadlineExceeded), None);
     }

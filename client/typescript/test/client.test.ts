@@ -171,7 +171,7 @@ test("tokens are stripped and never shown in errors", async () => {
   }
 });
 
-test("prefix of a token is named", () => {
+test("Bearer prefix of a token is rejected", () => {
   assert.throws(() => new Client(BASE, `Bearer ${TOKEN}`), { message: "the token is invalid: remove the prefix Bearer" });
 });
 

@@ -128,7 +128,7 @@ test("numeric country codes map to alpha-2 codes and names", () => {
   assert.deepEqual([countryName(756), countryName("x")], ["Switzerland", "x"]);
 });
 
-test("list changes of two people are merged", () => {
+test("list changes by two people are merged", () => {
   const after = (before, mine, theirs) => JSON.parse(merged(...[before, mine, theirs].map((list) => JSON.stringify(list))));
   assert.deepEqual(after(["a", "b"], ["b"], ["a", "b", "c"]), ["b", "c"]);
   assert.deepEqual(after(["a"], ["a", "mine"], ["a", "theirs"]), ["a", "theirs", "mine"]);

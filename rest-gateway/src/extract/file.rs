@@ -387,7 +387,7 @@ mod tests {
     use super::Bounded;
 
     #[test]
-    fn reading_a_file_ends_after_its_time() {
+    fn reading_a_file_times_out() {
         let bytes = Cursor::new(Bytes::from_static(b"url\nhttps://a.example/\n"));
         let error = Table::<UrlInput>::open(Bounded { bytes, end: Instant::now() }, Options::default()).err().unwrap();
         assert_eq!(error.to_string(), "reading the file takes more than 20 s: split the file");

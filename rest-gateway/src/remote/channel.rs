@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn streams_are_sent_whole_but_only_once() {
+    async fn streams_are_complete_and_never_resent() {
         let frame = |text: &'static str| Ok::<_, Status>(Frame::data(Bytes::from(text)));
         for ready in 0..4 {
             let (first, later) = (["a", "b", "c"].into_iter().take(ready), ["a", "b", "c"].into_iter().skip(ready));

@@ -97,7 +97,10 @@ async fn pages_are_filtered_and_sorted() {
         let expected = page("Affiliates found", &found(numbers), *total, *per_page, *current, *last);
         given(format!("affiliates?{query}")).get(&format!("/affiliates?{query}"), expected)
     }));
-    cases.push(Case::new("no affiliates").get("/affiliates?page=1", page("Affiliates found", &[], 0, 100, 1, 1)));
+    cases.push(
+        Case::new("page is empty without affiliates")
+            .get("/affiliates?page=1", page("Affiliates found", &[], 0, 100, 1, 1)),
+    );
     run_table(cases).await;
 }
 

@@ -136,7 +136,7 @@ async fn affiliates_are_created_in_batches() {
             .post("/affiliates", json!({"affiliates": [item("1", "Zoe"), item("2", "Ann")]}), batch_created(&[created_item("1"), created_item("2")]))
             .get("/affiliates/<1>", record(&named("<1>", "1", "Zoe")))
             .get("/affiliates/<2>", record(&named("<2>", "2", "Ann"))),
-        Case::new("batch of one item").post("/affiliates", json!({"affiliates": [item("1", "Ann")]}), batch_created(&[created_item("1")])),
+        Case::new("batch can contain one item").post("/affiliates", json!({"affiliates": [item("1", "Ann")]}), batch_created(&[created_item("1")])),
         Case::new("mixed results keep the item order")
             .given_affiliate("0", "Old")
             .post(

@@ -66,7 +66,7 @@ fn searched(numbers: &[usize], next: &str) -> String {
 async fn changes_are_listed() {
     let none = r#"{"changes":[],"position":0,"last_position":0,"dropped_position":0}"#;
     let mut all = vec![
-        Case::new("no changes")
+        Case::new("list is empty without changes")
             .get("/changes", found("Changes found", none))
             .get("/changes?after=0", found("Changes found", none)),
     ];
@@ -97,8 +97,8 @@ async fn invalid_change_parameters_are_rejected() {
     ]);
     let text = [("after", "The after field must be an integer.")];
     run_table(vec![
-        Case::new("invalid parameters").get(query, expected),
-        Case::new("non-numeric position").get("/changes?after=x", invalid(&text)).only_rest(),
+        Case::new("all invalid parameters are reported").get(query, expected),
+        Case::new("non-numeric position is rejected").get("/changes?after=x", invalid(&text)).only_rest(),
     ])
     .await;
 }
@@ -107,8 +107,10 @@ async fn invalid_change_parameters_are_rejected() {
 async fn unavailable_positions_return_410() {
     let dropped = "delete from changes where company_id = <company> and position <= 2";
     run_table(vec![
-        Case::new("position after the last change").sql(RECORDS).get("/changes?after=5", position_gone(5, 0, 4)),
-        Case::new("position before the retained changes")
+        Case::new("position after the last change returns 410")
+            .sql(RECORDS)
+            .get("/changes?after=5", position_gone(5, 0, 4)),
+        Case::new("position before the retained changes returns 410")
             .sql(RECORDS)
             .sql(dropped)
             .get("/changes?after=0", position_gone(0, 2, 4))
@@ -119,7 +121,9 @@ async fn unavailable_positions_return_410() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn audit_searches_return_matching_changes() {
-    let mut all = vec![Case::new("no changes to search").get("/audit", found("Changes found", &searched(&[], "null")))];
+    let mut all = vec![
+        Case::new("search is empty without changes").get("/audit", found("Changes found", &searched(&[], "null"))),
+    ];
     for (query, numbers, next) in [
         ("limit=5", &[4, 3, 2, 1][..], "null"),
         ("limit=2", &[4, 3], "3"),
@@ -170,7 +174,7 @@ async fn cases_scope_shows_changes_of_one_case_or_url() {
 async fn invalid_audit_searches_are_rejected() {
     let resource = "The selected resource is invalid. It must be one of: affiliate, url, infraction, case, incident, vocabulary_entry, webhook.";
     run_table(vec![
-        Case::new("invalid searches").get(
+        Case::new("all invalid search parameters are reported").get(
             "/audit?before=0&resource=color&id=0&from=2024-02-30%2000:00:00&to=2024-02-29&limit=0",
             invalid(&[
                 ("before", "The before field must be between 1 and 9007199254740991."),
@@ -181,7 +185,7 @@ async fn invalid_audit_searches_are_rejected() {
                 ("limit", "The limit field must be between 1 and 1000."),
             ]),
         ),
-        Case::new("ID without a resource")
+        Case::new("ID requires a resource")
             .get("/audit?id=1", invalid_one("resource", "The resource field is required with id.")),
     ])
     .await;
@@ -196,7 +200,7 @@ async fn as_of_returns_earlier_states() {
     let (format, future) =
         ("The as of field must match the format YYYY-MM-DD HH:MM:SS.", "The as of field must not be in the future.");
     run_table(vec![
-        Case::new("records at earlier times")
+        Case::new("as_of returns earlier states")
             .sql(RECORDS)
             .sql(days)
             .get("/affiliates/<1>?as_of=2026-01-02%2011:59:59", affiliate_unknown("<1>"))
@@ -209,7 +213,7 @@ async fn as_of_returns_earlier_states() {
             .get("/affiliates/<1>?as_of=0001-01-01T00:00:00+00:01", invalid_one("as_of", format))
             .get("/affiliates/<1>?as_of=9000-01-01%2000:00:00", invalid_one("as_of", future))
             .get("/cases/1?as_of=9000-01-01%2000:00:00", invalid_one("as_of", future)),
-        Case::new("records before the retained changes")
+        Case::new("as_of before the retained changes returns 410")
             .sql(RECORDS)
             .sql(days)
             .sql("delete from changes where company_id = <company> and position <= 1")
@@ -224,7 +228,7 @@ async fn changed_after_lists_changed_affiliates() {
     let none = || found("Affiliates found", "[]");
     let between = "The changed after field must be between 0 and 9007199254740991.";
     run_table(vec![
-        Case::new("changed affiliates")
+        Case::new("changed_after lists only changed affiliates")
             .given_affiliate("A", "Ann")
             .given_affiliate("B", "Bob")
             .get("/affiliates?changed_after=1", list(&[named("<2>", "B", "Bob")]))
@@ -234,7 +238,7 @@ async fn changed_after_lists_changed_affiliates() {
             .get("/affiliates?changed_after=3", none())
             .get("/affiliates?changed_after=4", position_gone(4, 0, 3))
             .get("/affiliates?changed_after=-1", invalid_one("changed_after", between)),
-        Case::new("changed affiliates before the retained changes")
+        Case::new("changed_after before the retained changes returns 410")
             .sql(RECORDS)
             .sql("delete from changes where company_id = <company> and position <= 2")
             .get("/affiliates?changed_after=1", position_gone(1, 2, 4))

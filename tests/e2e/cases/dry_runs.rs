@@ -100,18 +100,18 @@ async fn invalid_dry_run_flags_are_rejected() {
         ("The validate only field must be true or false.", "The validate only field is allowed only in a batch.");
     let affiliate = r#""client_affiliate_id":"C","affiliate_name":"N""#;
     run_table(vec![
-        Case::new("invalid flag")
+        Case::new("invalid flag is rejected")
             .post("/affiliates", format!(r#"{{"validate_only":"yes","affiliates":[{{{affiliate}}}]}}"#), flag(batch))
             .only_rest()
             .post("/urls", r#"{"urls":[{"url":"https://a.example/"}],"validate_only":1}"#, flag(batch))
             .only_rest()
             .post("/affiliates", format!(r#"{{"validate_only":true,{affiliate}}}"#), flag(single))
             .only_rest(),
-        Case::new("false flag")
+        Case::new("false flag saves the records")
             .post("/affiliates", format!(r#"{{"validate_only":false,{affiliate}}}"#), created_one("C"))
             .put("/affiliates/<1>", r#"{"validate_only":true,"id":<1>,"city":"X"}"#, flag(single))
             .only_rest(),
-        Case::new("null flag").post(
+        Case::new("null flag counts as absent").post(
             "/urls",
             r#"{"urls":[{"url":"https://a.example/"}],"validate_only":null}"#,
             urls_added(&[true]),

@@ -26,22 +26,22 @@ insert into incidents (company_id, case_id, incident_type, url_id, reference)
     values (<company>, 71, 1, 61, null), (<company>, 71, 2, null, 'form'), (<company>, 72, 1, 61, null), (<company>, 72, 1, 62, null)";
     let none = found("Affiliates found", "[]");
     run_table(vec![
-        Case::new("affiliate without records")
+        Case::new("affiliate without records is erased")
             .given_affiliate("A", "Ann")
             .delete("/affiliates/<1>", erased(0, 0, 0, 0))
             .delete("/affiliates/<1>", affiliate_unknown("<1>"))
             .get("/affiliates/<1>", affiliate_unknown("<1>"))
             .get("/affiliates", none)
             .given_affiliate("A", "Ann"),
-        Case::new("affiliate with records")
+        Case::new("affiliate is erased with its records")
             .given_affiliate("A", "Ann")
             .given_affiliate("B", "Bob")
             .sql(records)
             .delete("/affiliates/<1>", erased(2, 1, 3, 2))
             .sql("select 1 / (count(*) = 1 and max(case_id) = 72)::integer from compliance_urls where company_id = <company>")
             .delete("/affiliates/<2>", erased(1, 1, 1, 1)),
-        Case::new("unknown affiliate").delete("/affiliates/999999999", affiliate_unknown("999999999")),
-        Case::new("non-numeric affiliate ID").delete("/affiliates/x", affiliate_unknown("x")).only_rest(),
+        Case::new("unknown affiliate returns 404").delete("/affiliates/999999999", affiliate_unknown("999999999")),
+        Case::new("non-numeric affiliate ID returns 404").delete("/affiliates/x", affiliate_unknown("x")).only_rest(),
     ])
     .await;
 }
@@ -66,16 +66,19 @@ async fn oversized_erasures_are_rejected() {
         )
     };
     run_table(vec![
-        Case::new("maximum number of URLs")
+        Case::new("maximum number of URLs is erased")
             .given_affiliate("A", "A")
             .sql(&urls(records - 1))
             .delete("/affiliates/<1>", erased(records - 1, 0, 0, 0)),
-        Case::new("too many URLs").given_affiliate("A", "A").sql(&urls(records)).delete("/affiliates/<1>", rejection()),
-        Case::new("maximum number of changes")
+        Case::new("more URLs than the maximum are rejected")
+            .given_affiliate("A", "A")
+            .sql(&urls(records))
+            .delete("/affiliates/<1>", rejection()),
+        Case::new("maximum number of changes is erased")
             .given_affiliate("A", "A")
             .sql(&updates(rows - 1))
             .delete("/affiliates/<1>", erased(0, 0, 0, 0)),
-        Case::new("too many changes")
+        Case::new("more changes than the maximum are rejected")
             .given_affiliate("A", "A")
             .sql(&updates(rows))
             .delete("/affiliates/<1>", rejection()),

@@ -132,7 +132,7 @@ async fn url_lists_are_filtered_and_sorted() {
         let expected = page("URLs found", &urls, *total, *per_page, *current, *last);
         given_urls(format!("urls?{query}")).get(&format!("/urls?{query}"), expected)
     }));
-    cases.push(Case::new("no URLs").get("/urls", page("URLs found", &[], 0, 100, 1, 1)));
+    cases.push(Case::new("list is empty without URLs").get("/urls", page("URLs found", &[], 0, 100, 1, 1)));
     run_table(cases).await;
 }
 
@@ -214,7 +214,7 @@ async fn case_lists_are_filtered_and_sorted() {
         let expected = page("Cases found", &found, *total, *per_page, *current, *last);
         given_cases(format!("cases?{query}")).get(&format!("/cases?{query}"), expected)
     }));
-    cases.push(Case::new("no cases").get("/cases", page("Cases found", &[], 0, 100, 1, 1)));
+    cases.push(Case::new("list is empty without cases").get("/cases", page("Cases found", &[], 0, 100, 1, 1)));
     run_table(cases).await;
 }
 

@@ -19,7 +19,7 @@ async fn field_rules_are_checked_before_records() {
         Case::new("missing body ID precedes invalid path ID")
             .put("/affiliates/abc", r#"{"city":"X"}"#, invalid_one("id", "The id field is required."))
             .only_rest(),
-        Case::new("invalid path ID with a valid body")
+        Case::new("invalid path ID with a valid body returns 404")
             .put("/affiliates/abc", r#"{"id":5}"#, affiliate_unknown("abc"))
             .only_rest(),
         Case::new("batch violation precedes unknown affiliate").given_affiliate("C", "N").put(

@@ -57,7 +57,7 @@ async fn urls_are_read_by_id() {
         ),
     ]);
     let given = || {
-        Case::new("URL with every field")
+        Case::new("every URL field is returned")
             .given_affiliate("C-1", "Ann")
             .sql(
                 "insert into compliance_urls (company_id, url, url_hash, domain, incident_status_id, disabled,
@@ -83,12 +83,12 @@ async fn urls_are_read_by_id() {
         given()
             .get("/urls/<2>", found("URL found.", &full))
             .get("/urls", page("URLs found", std::slice::from_ref(&full), 1, 100, 1, 1)),
-        Case::new("URL without optional fields")
+        Case::new("absent URL fields are null")
             .sql("insert into compliance_urls (company_id, url, url_hash, discovery_date) values (<company>, 'x', '1', '2024-01-01Z') returning id")
             .get("/urls/<1>", found("URL found.", &records::url(&[
                 ("id", "<1>".into()), ("url", r#""x""#.into()), ("discovery_date", r#""2024-01-01 00:00:00""#.into()),
             ]))),
-        Case::new("URL with `false_positive` and custom statuses")
+        Case::new("URL shows `false_positive` and custom statuses")
             .sql(&own_name(5, 1003, "Under Appeal", "null"))
             .sql(&own_name(6, 1000, "Human", "null"))
             .sql("insert into compliance_urls (company_id, url, url_hash, discovery_date, false_positive, incident_status_id, transcription_status_id)
@@ -97,7 +97,7 @@ async fn urls_are_read_by_id() {
                 ("id", "<1>".into()), ("url", r#""x""#.into()), ("discovery_date", r#""2024-01-01 00:00:00""#.into()),
                 ("false_positive", r#""yes""#.into()), ("incident_status", r#""Under Appeal""#.into()), ("transcription_status", r#""Human""#.into()),
             ]))),
-        Case::new("unknown URL").get("/urls/9007199254740991", url_unknown()),
+        Case::new("unknown URL returns 404").get("/urls/9007199254740991", url_unknown()),
     ])
     .await;
 }
@@ -198,7 +198,7 @@ async fn cases_are_read_by_id() {
             )
     };
     run_table(vec![
-        given("case with every field")
+        given("every case field is returned")
             .get("/cases/<3>", found("Case found.", &full()))
             .get("/cases", page("Cases found", &[full()], 1, 100, 1, 1))
             .get("/cases?url_id=<4>", page("Cases found", &[full()], 1, 100, 1, 1))
@@ -209,7 +209,7 @@ async fn cases_are_read_by_id() {
         given("case shows the affiliate's current data")
             .put("/affiliates/<2>", r#"{"id":<2>,"affiliate_name":"Anna"}"#, updated_one("<2>"))
             .get("/cases/<3>", found("Case found.", &records::case(&shown("Anna")))),
-        Case::new("case without optional fields")
+        Case::new("absent case fields are null")
             .given_affiliate("C-1", "Ann")
             .sql("insert into compliance_cases (company_id, affiliate_id, created_date) values (<company>, <1>, '2024-01-01Z') returning id")
             .get("/cases/<2>", found("Case found.", &records::case(&[
@@ -223,7 +223,7 @@ async fn cases_are_read_by_id() {
                 ("case_id", "<2>".into()), ("created_date", r#""2024-01-01 00:00:00""#.into()),
                 ("affiliate_name", r#""Ann""#.into()), ("affiliate_id", r#""C-1""#.into()), ("upline", r#""C-7""#.into()),
             ]))),
-        Case::new("custom vocabulary names")
+        Case::new("case shows custom vocabulary names")
             .given_affiliate("C-1", "Ann")
             .sql(&own_name(1, 1001, "S", "null"))
             .sql(&own_name(2, 1002, "SS", "null"))
@@ -236,7 +236,7 @@ async fn cases_are_read_by_id() {
                 ("affiliate_name", r#""Ann""#.into()), ("affiliate_id", r#""C-1""#.into()),
                 ("case_status", r#""S""#.into()), ("sub_status", r#""SS""#.into()), ("notice_status", r#""N""#.into()), ("risk_level", r#""R""#.into()),
             ]))),
-        Case::new("unknown case").get("/cases/9007199254740991", case_unknown()),
+        Case::new("unknown case returns 404").get("/cases/9007199254740991", case_unknown()),
     ])
     .await;
 }

@@ -299,10 +299,10 @@ async fn invalid_search_parameters_are_rejected() {
     for (path, most) in [("/affiliates:search", 128), ("/urls:search", 256)] {
         let longest = format!("{path}?q={}", "é".repeat(most));
         let msg = if most == 128 { "Affiliates found" } else { "URLs found" };
-        table.push(Case::new(format!("maximum query length for {path}")).get(&longest, found(msg, "[]")));
+        table.push(Case::new(format!("{path} accepts the maximum query length")).get(&longest, found(msg, "[]")));
     }
     table.push(
-        Case::new("URL query of two characters")
+        Case::new("URL query requires three characters")
             .get("/urls:search?q=ab", invalid_one("q", "The q field must be at least 3 characters.")),
     );
     run_table(table).await;

@@ -75,12 +75,12 @@ async fn single_affiliates_are_updated() {
                 invalid_one("country", "The selected country is invalid. It must be an ISO 3166-1 alpha-2 code."),
             )
             .get("/affiliates/<1>", record(&named("<1>", "C", "N"))),
-        Case::new("unknown affiliate").put(
+        Case::new("unknown affiliate returns 404").put(
             "/affiliates/9007199254740991",
             r#"{"id":9007199254740991,"city":"X"}"#,
             affiliate_unknown("9007199254740991"),
         ),
-        Case::new("unknown affiliate without changes").put(
+        Case::new("unknown affiliate without changes returns 404").put(
             "/affiliates/9007199254740991",
             r#"{"id":9007199254740991}"#,
             affiliate_unknown("9007199254740991"),
@@ -189,7 +189,7 @@ async fn affiliates_are_updated_in_batches() {
         two("name freed by a later item is still taken")
             .put("/affiliates/<1>", r#"{"affiliates":[{"id":<1>,"affiliate_name":"M"},{"id":<2>,"affiliate_name":"X"}]}"#, mixed(&[taken_item("<1>"), updated_item("<2>")]))
             .get("/affiliates", list(&[named("<1>", "C", "N"), named("<2>", "D", "X")])),
-        two("swap through a temporary name")
+        two("names can be swapped through a temporary name")
             .put("/affiliates/<1>", r#"{"affiliates":[{"id":<1>,"affiliate_name":"tmp"},{"id":<2>,"affiliate_name":"N"},{"id":<1>,"affiliate_name":"M"}]}"#,
                 batch_updated(&[updated_item("<1>"), updated_item("<2>"), updated_item("<1>")]))
             .get("/affiliates", list(&[named("<1>", "C", "M"), named("<2>", "D", "N")])),

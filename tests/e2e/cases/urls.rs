@@ -38,7 +38,7 @@ async fn urls_are_added() {
             body(&["https://example.org/", "https://EXAMPLE.org", "https://example.org/x", "https://example.org/"]),
             urls_added(&[true, false, true, false]),
         ),
-        Case::new("all URLs exist").given_urls(&["http://a.example/"]).post(
+        Case::new("request with only existing URLs is accepted").given_urls(&["http://a.example/"]).post(
             "/urls",
             body(&["http://a.example/", "http://a.example"]),
             urls_added(&[false, false]),
@@ -173,8 +173,8 @@ async fn invalid_urls_are_rejected() {
         Case::new("urls must be an array, not a string")
             .post("/urls", r#"{"urls":"http://a.example/"}"#, invalid_one("urls", "The urls field must be an array."))
             .only_rest(),
-        Case::new("item without a URL").post("/urls", r#"{"urls":[{}]}"#, invalid(&[no_url(0)])),
-        Case::new("item with a null URL").post(
+        Case::new("item requires a URL").post("/urls", r#"{"urls":[{}]}"#, invalid(&[no_url(0)])),
+        Case::new("null URL counts as missing").post(
             "/urls",
             r#"{"urls":[{"url":"http://a.example/"},{"url":null,"x":1}]}"#,
             invalid(&[no_url(1)]),
@@ -196,7 +196,7 @@ async fn invalid_urls_are_rejected() {
                 invalid_one("urls.0.url", "The urls.0.url field must be a string."),
             )
             .only_rest(),
-        Case::new("NUL character").post(
+        Case::new("NUL character is rejected").post(
             "/urls",
             body(&["http://a.example/\0"]),
             invalid_one("urls.0.url", "The urls.0.url field must not contain the character U+0000."),

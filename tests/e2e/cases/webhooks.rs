@@ -70,8 +70,8 @@ async fn webhooks_are_created_updated_and_deleted() {
     let again = format!(r#"{{"webhook":{},"secret":"<secret>"}}"#, NEW.json());
     let tested = r#"{"message_id":"msg_<number>","http_status":null,"error":"the endpoint refused the connection","duration_ms":<number>}"#;
     run_table(vec![
-        Case::new("no webhooks").get("/webhooks", none()),
-        given("new webhook")
+        Case::new("list is empty without webhooks").get("/webhooks", none()),
+        given("new webhook is returned")
             .get("/webhooks/<1>", NEW.found())
             .get("/webhooks/<1>/deliveries", found("Deliveries found", "[]")),
         given("webhooks are listed by ID")
@@ -115,7 +115,12 @@ async fn webhooks_are_created_updated_and_deleted() {
         given("secret is rotated")
             .call("POST", "/webhooks/<1>/secret", None, saved(200, "Secret rotated successfully.", Some(&secret)))
             .get("/webhooks/<1>", rotated.found()),
-        given("webhook test").call("POST", "/webhooks/<1>/test", None, found("Webhook tested.", tested)),
+        given("webhook test reports its result").call(
+            "POST",
+            "/webhooks/<1>/test",
+            None,
+            found("Webhook tested.", tested),
+        ),
     ])
     .await;
 }
@@ -126,27 +131,27 @@ async fn invalid_webhooks_are_rejected() {
     let color = format!("The selected types.0 is invalid. {types}");
     let long = format!(r#"{{"url":"https://127.0.0.1/{}","description":"{}"}}"#, "x".repeat(2048), "x".repeat(256));
     run_table(vec![
-        Case::new("missing URL").post("/webhooks", "{}", invalid(&[("url", "The url field is required.")])).post(
+        Case::new("URL is required").post("/webhooks", "{}", invalid(&[("url", "The url field is required.")])).post(
             "/webhooks",
             r#"{"url":""}"#,
             invalid(&[("url", "The url field is required.")]),
         ),
-        Case::new("invalid URL").post(
+        Case::new("invalid URL is rejected").post(
             "/webhooks",
             r#"{"url":"x"}"#,
             invalid(&[("url", "The url field must be a valid URL.")]),
         ),
-        Case::new("URL without TLS").post(
+        Case::new("URL without TLS is rejected").post(
             "/webhooks",
             r#"{"url":"http://127.0.0.1/"}"#,
             invalid(&[("url", "The url field must begin with https://.")]),
         ),
-        Case::new("private address").post(
+        Case::new("private address is rejected").post(
             "/webhooks",
             r#"{"url":"https://10.0.0.1/"}"#,
             invalid(&[("url", "The url field must have a host with a public address.")]),
         ),
-        Case::new("private address among other violations").post(
+        Case::new("private address is reported with other violations").post(
             "/webhooks",
             r#"{"url":"https://10.0.0.1/","types":["color"],"status":"x"}"#,
             invalid(&[
@@ -155,7 +160,7 @@ async fn invalid_webhooks_are_rejected() {
                 ("status", "The selected status is invalid. It must be one of: enabled, disabled."),
             ]),
         ),
-        Case::new("overlong values").post(
+        Case::new("overlong values are rejected").post(
             "/webhooks",
             long,
             invalid(&[
@@ -163,7 +168,7 @@ async fn invalid_webhooks_are_rejected() {
                 ("description", "The description field must not be greater than 255 characters."),
             ]),
         ),
-        given("update with invalid values").put(
+        given("invalid updates are rejected").put(
             "/webhooks/<1>",
             r#"{"url":"http://127.0.0.1/","types":["color"],"status":"x","position":-1}"#,
             invalid(&[
@@ -173,7 +178,7 @@ async fn invalid_webhooks_are_rejected() {
                 ("position", "The position field must be between 0 and 9007199254740991."),
             ]),
         ),
-        Case::new("wrong types")
+        Case::new("wrong types are rejected")
             .post(
                 "/webhooks",
                 r#"{"url":5,"types":"url","description":[],"position":"1"}"#,
@@ -185,7 +190,7 @@ async fn invalid_webhooks_are_rejected() {
                 ]),
             )
             .only_rest(),
-        Case::new("delivery limit out of range").get(
+        Case::new("out-of-range delivery limit is rejected").get(
             "/webhooks/1/deliveries?limit=1001",
             invalid(&[("limit", "The limit field must be between 1 and 1000.")]),
         ),
@@ -221,7 +226,7 @@ async fn deliveries_are_listed() {
     let first = r#"{"number":1,"message_id":"msg_a","after":0,"position":2,"attempt":1,"time":"2026-01-31 12:00:00","duration_ms":7,"http_status":500,"error":"no"}"#;
     let second = r#"{"number":2,"message_id":"msg_a","after":0,"position":2,"attempt":2,"time":"2026-01-31 12:01:00","duration_ms":8,"http_status":204,"error":null}"#;
     run_table(vec![
-        given("deliveries")
+        given("deliveries are listed newest first")
             .sql(entries)
             .get("/webhooks/<1>/deliveries", found("Deliveries found", &format!("[{second},{first}]")))
             .get("/webhooks/<1>/deliveries?limit=1", found("Deliveries found", &format!("[{second}]"))),
@@ -240,7 +245,7 @@ async fn webhooks_are_limited_per_company() {
         "1021",
         "A company can have at most 20 webhooks.",
     );
-    run_table(vec![Case::new("too many webhooks").sql(many).post(
+    run_table(vec![Case::new("webhook beyond the limit is rejected").sql(many).post(
         "/webhooks",
         format!(r#"{{"url":"{URL}"}}"#),
         refused,
@@ -261,12 +266,12 @@ async fn duplicate_webhooks_are_rejected() {
     // The second webhook starts after the change that created the first webhook.
     let other = Webhook { types: r#"["case"]"#, position: 1, ..NEW };
     run_table(vec![
-        given("same webhook with a different description").post(
+        given("description does not distinguish webhooks").post(
             "/webhooks",
             format!(r#"{{"url":"{URL}","description":"Ours"}}"#),
             exists.clone(),
         ),
-        Case::new("types in a different order or fewer types")
+        Case::new("duplicates are detected by type set")
             .post("/webhooks", typed, created(&Webhook { types: r#"["url","case"]"#, ..NEW }))
             .post("/webhooks", format!(r#"{{"url":"{URL}","types":["case","url"],"position":0}}"#), exists)
             .post("/webhooks", format!(r#"{{"url":"{URL}","types":["case"]}}"#), created(&other)),

@@ -432,7 +432,7 @@ fn ids_with_control_characters_are_rejected() {
 }
 
 #[test]
-fn msdos_signs_and_mixed_encodings_are_rejected() {
+fn msdos_symbols_and_mixed_encodings_are_rejected() {
     let named = Options { encoding: Some(Encoding::Windows1252), ..options() };
     let file = |name: &str| {
         let name = encoding_rs::WINDOWS_1252.encode(name).0.into_owned();

@@ -112,7 +112,7 @@ fn url_tables_read_one_column() {
 }
 
 #[test]
-fn claimed_archive_parts_are_limited() {
+fn claimed_archive_part_count_is_limited() {
     // The end of the directory claims more parts than the archive contains.
     let mut bytes = Book::of(texts(1, &["client_affiliate_id", "affiliate_name"])).bytes();
     let end = bytes.len() - 22;
@@ -151,7 +151,7 @@ impl Seek for Limited {
 }
 
 #[test]
-fn limits_of_the_source_are_reported() {
+fn source_limits_are_reported() {
     let csv = format!("url\n{}", "https://a.example/\n".repeat(20_000)).into_bytes();
     let sheet = texts(1, &["url"]) + &texts(2, &["https://a.example/"]);
     for bytes in [csv, Book::of(sheet).bytes()] {

@@ -43,7 +43,7 @@ fn shared_inline_and_formula_strings_are_read() {
 }
 
 #[test]
-fn codes_with_points_are_read_but_not_with_commas() {
+fn codes_can_contain_points_but_not_commas() {
     shows(&Book::of(third(&text("C2", "12.345"))), "12.345");
     rejects(&Book::of(third(&text("C2", "12,345"))), "The number 12,345 contains decimals or a separator");
 }

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn require_verifies_with_an_authority() {
+    fn sslmode_require_verifies_given_authority() {
         for (query, expected) in [
             ("sslmode=require&sslrootcert=/f", "verify-ca"),
             ("ssl-ca=/f&ssl-mode=require", "verify-ca"),
