@@ -180,7 +180,7 @@ async fn repeated_requests_create_one_webhook() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn update_to_an_existing_webhook_is_rejected() {
+async fn update_that_duplicates_a_webhook_is_rejected() {
     let mut fixture = Fixture::start().await;
     let url = format!("{}/second", fixture.receiver.url());
     let (id, _) = create(&mut fixture.clients, url.clone(), &["affiliate", "url"]).await;

@@ -15,7 +15,7 @@ pub struct Row<R> {
     pub line: u64,
     /// The record, or all of the row's errors.
     pub record: Result<R, Vec<RowError>>,
-    /// For an invalid row: a record with only its ID. `None` if the ID is not certain.
+    /// For an invalid row: a record with only its ID. `None` if the ID is not readable.
     pub identity: Option<R>,
 }
 

@@ -147,7 +147,7 @@ impl Seek for Bounded {
 
 /// The rows of a file, as messages.
 pub(crate) struct Rows<M> {
-    /// The records of the rows, in order. For an invalid row, a record with only its ID, if the ID is certain.
+    /// The records of the rows, in order. For an invalid row, a record with only its ID, if the ID is readable.
     pub(crate) records: Vec<M>,
     /// Each row's line in the file, or row in the sheet.
     pub(crate) lines: Vec<u64>,
@@ -155,7 +155,7 @@ pub(crate) struct Rows<M> {
     pub(crate) notes: Vec<String>,
     /// Errors in invalid rows, by row index.
     refused: BTreeMap<usize, Vec<RowError>>,
-    /// Indexes of the invalid rows without a certain ID.
+    /// Indexes of the invalid rows without a readable ID.
     unidentified: BTreeSet<usize>,
     /// Number of errors kept so far.
     errors: usize,
@@ -301,7 +301,7 @@ impl<M> Rows<M> {
         self.refused.contains_key(&index)
     }
 
-    /// Returns whether each invalid row has a certain ID.
+    /// Returns whether each invalid row has a readable ID.
     pub(crate) fn are_identified(&self) -> bool {
         self.unidentified.is_empty()
     }

@@ -84,7 +84,7 @@ async fn both_layers_respond_under_load() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ports_of_other_layer_are_reported() {
+async fn other_layers_port_is_reported() {
     let (_service, [(rest, rest_url), (grpc, grpc_url)]) = service(Options::default()).await;
     for (layer, url, name) in [(rest, grpc_url, "REST"), (grpc, rest_url, "gRPC")] {
         let output = load(layer, &url, "list", &[]).await;

@@ -93,7 +93,7 @@ fn bytes_outside_encoding_are_rejected() {
 }
 
 #[test]
-fn letters_of_other_encodings_are_rejected_in_mac_roman() {
+fn mac_roman_rejects_letters_of_other_encodings() {
     let named = || Options { encoding: Some(Encoding::Macintosh), ..options() };
     let file = |name: &[u8]| [b"client_affiliate_id,affiliate_name\nA-1,", name, b"\n"].concat();
     for (name, sign) in [

@@ -35,7 +35,7 @@ pub(super) async fn create(mut body: RequestBody) -> Result<Response, Rejection>
     Ok(body.respond(response))
 }
 
-/// Syncs all valid rows. Invalid rows with a certain ID only count as present.
+/// Syncs all valid rows. Invalid rows with a readable ID only count as present.
 pub(super) async fn sync(mut body: RequestBody) -> Result<Response, Rejection> {
     let item = |row: AffiliateRow| row.to_item();
     let (request, mut rows) = body.rows(&["client_affiliate_id"], Empty::Clears, item).await?;
