@@ -77,7 +77,7 @@ test("call rejects misplaced options", async () => {
   await assert.rejects(client.call("POST", "/urls", undefined, { urls: [] } as never), reason);
 });
 
-test("violations are reported by path, and nothing is saved", async () => {
+test("violations are reported by path without saving", async () => {
   const good = affiliate();
   const refused = await refusal(client.createAffiliates([good, affiliate({ email_one: "nobody", zip: "8".repeat(17) })]));
   assert.ok(refused instanceof Invalid);
@@ -86,7 +86,7 @@ test("violations are reported by path, and nothing is saved", async () => {
   assert.ok((await all(client.affiliates())).every(({ distributor_name: name }) => name !== good.affiliate_name));
 });
 
-test("duplicate name and invalid token are rejected by code", async () => {
+test("duplicate name and invalid token return their code", async () => {
   const one = affiliate();
   await client.createAffiliate(one);
   const taken = await refusal(client.createAffiliate(one));
@@ -363,7 +363,7 @@ test("last attempt's error is thrown", async (context) => {
   await assert.rejects(impatient.case(1), Unavailable);
 });
 
-test("connection errors name the address, and permanent ones are not retried", async (context) => {
+test("connection errors name the address, and TLS errors are final", async (context) => {
   const lookup = context.mock.method(dns, "lookup", (_: string, __: unknown, done: (error: Error) => void) =>
     done(Object.assign(new Error("unknown host"), { code: "ENOTFOUND" })),
   );

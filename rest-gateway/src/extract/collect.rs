@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bodies_without_a_length_can_use_the_whole_quota() {
+    async fn bodies_without_length_can_use_the_whole_quota() {
         let memory = Memory::new(LIMIT, LIMIT / 2);
         let sent = vec![b' '; LIMIT / 2];
         for (body, is_gzip) in [(in_parts(&sent, 999), false), (in_parts(&gzip(&sent), 999), true)] {

@@ -175,7 +175,7 @@ fn whole_lists_accept_filters_but_no_paging() {
 }
 
 #[test]
-fn query_and_last_event_id_violations_are_reported_together() {
+fn query_and_header_violations_are_reported_together() {
     let paths = |text, last| {
         let error = query("/api/changes", Some(text)).changes(last).unwrap_err();
         error.violations.into_iter().map(|violation| violation.path).collect::<Vec<_>>()
