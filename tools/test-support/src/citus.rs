@@ -17,6 +17,7 @@ use tokio::{runtime::Runtime, sync::Mutex};
 /// Shards per table: enough to place companies on several nodes, and few enough to create in a second.
 const SHARDS: u32 = 4;
 const PREFIX: &str = "compliance_test_";
+const TEMPLATE: &str = "compliance_test_template";
 
 static NODES: OnceLock<Vec<PgConnectOptions>> = OnceLock::new();
 /// Locks the roles, which all databases share. Citus cannot sync them to all nodes twice at the same time.
@@ -33,9 +34,11 @@ fn given() -> Option<PgConnectOptions> {
     Some(url.parse().expect("TEST_DATABASE_URL is not a database URL"))
 }
 
-/// Finds the nodes and creates the roles, if the environment names a coordinator. Drops databases from earlier runs.
-pub(crate) async fn prepare() -> bool {
-    let Some(coordinator) = given() else { return false };
+/// Creates the roles and an empty template on all nodes, if the environment names a coordinator. Drops databases from earlier runs.
+///
+/// Returns the connection options for migrating the template.
+pub(crate) async fn prepare() -> Option<PgConnectOptions> {
+    let coordinator = given()?;
     let mut connection = PgConnection::connect_with(&coordinator).await.unwrap();
     let roles = format!(
         "do $$ begin
@@ -57,7 +60,27 @@ pub(crate) async fn prepare() -> bool {
         drop_all(sqlx::query_scalar(AssertSqlSafe(left)).fetch_all(&mut connection).await.unwrap()).await;
         connection.close().await.unwrap();
     }
-    true
+    create_on_nodes(TEMPLATE, "template0").await;
+    let in_template = |node: &PgConnectOptions| node.clone().database(TEMPLATE);
+    let nodes = NODES.get().unwrap();
+    for node in nodes {
+        on(&in_template(node), &["create extension citus".to_owned()]).await;
+    }
+    let add =
+        |function, node: &PgConnectOptions| format!("select {function}('{}', {})", node.get_host(), node.get_port());
+    let mut statements = vec![add("citus_set_coordinator_host", &nodes[0])];
+    statements.extend(nodes[1..].iter().map(|node| add("citus_add_node", node)));
+    on(&in_template(&coordinator), &statements).await;
+    Some(in_template(&coordinator).username(OWNER_ROLE))
+}
+
+/// Ends all connections to the migrated template, because PostgreSQL only copies databases without connections.
+pub(crate) async fn close_template() {
+    for node in NODES.get().unwrap() {
+        let close = format!("alter database {TEMPLATE} allow_connections false");
+        let end = format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{TEMPLATE}'");
+        on(node, &[close, end]).await;
+    }
 }
 
 async fn on(node: &PgConnectOptions, statements: &[String]) {
@@ -68,37 +91,28 @@ async fn on(node: &PgConnectOptions, statements: &[String]) {
     connection.close().await.unwrap();
 }
 
-/// Creates a database on all nodes. Returns its owner's connection options, and its URL.
-pub(crate) async fn create() -> (PgConnectOptions, String) {
-    static NEXT: AtomicU32 = AtomicU32::new(1);
-    let name = format!("{PREFIX}{}_{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    CREATED.with_borrow_mut(|created| created.0.push(name.clone()));
-    let nodes = NODES.get().unwrap();
-    let made = nodes.iter().map(async |node| {
+async fn create_on_nodes(name: &str, template: &str) {
+    let created = NODES.get().unwrap().iter().map(async |node| {
+        let database = format!("create database {name} owner {OWNER_ROLE} template {template}");
         let shards = format!("alter database {name} set citus.shard_count = {SHARDS}");
         // Follows docs/operations/citus.md.
         let locks = format!("alter role {SERVICE_ROLE} in database {name} set lock_timeout = '100ms'");
         let counters = format!("alter database {name} set citus.enable_stat_counters = on");
-        let database = format!("create database {name} owner {OWNER_ROLE}");
         on(node, &["set citus.enable_ddl_propagation = off".to_owned(), database, shards, counters, locks]).await;
-        on(&node.clone().database(&name), &["create extension citus".to_owned()]).await;
     });
-    futures::future::join_all(made).await;
-    let add =
-        |function, node: &PgConnectOptions| format!("select {function}('{}', {})", node.get_host(), node.get_port());
-    let coordinator = nodes[0].clone().database(&name);
-    let mut statements = vec![add("citus_set_coordinator_host", &nodes[0])];
-    statements.extend(nodes[1..].iter().map(|node| add("citus_add_node", node)));
-    // A role's first object in a database syncs the role, which Citus cannot do twice at the same time.
-    statements.push(format!("set role {OWNER_ROLE}"));
-    statements.extend(["create type role_is_known as ()", "drop type role_is_known"].map(str::to_owned));
-    {
-        let _alone = ROLES.lock().await;
-        on(&coordinator, &statements).await;
-    }
+    futures::future::join_all(created).await;
+}
+
+/// Copies the template on all nodes. Returns the copy's connection options for its owner, and its URL.
+pub(crate) async fn create() -> (PgConnectOptions, String) {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    let name = format!("{PREFIX}{}_{}", process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    CREATED.with_borrow_mut(|created| created.0.push(name.clone()));
+    create_on_nodes(&name, TEMPLATE).await;
+    let coordinator = NODES.get().unwrap()[0].clone().database(&name).username(OWNER_ROLE);
     let url =
         format!("postgres://{OWNER_ROLE}@{}:{}/{name}?sslmode=disable", coordinator.get_host(), coordinator.get_port());
-    (coordinator.username(OWNER_ROLE), url)
+    (coordinator, url)
 }
 
 /// A test's databases, dropped when its thread ends.

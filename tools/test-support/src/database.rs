@@ -94,7 +94,9 @@ async fn server() -> Option<&'static Endpoint> {
         let (started, server) = oneshot::channel();
         thread::spawn(|| {
             Runtime::new().unwrap().block_on(async {
-                if citus::prepare().await {
+                if let Some(template) = citus::prepare().await {
+                    migrate(template).await;
+                    citus::close_template().await;
                     let _ = started.send(None);
                     return;
                 }
@@ -124,25 +126,26 @@ async fn migrate(options: PgConnectOptions) {
 /// Creates a database for a test, on this program's server or on Citus.
 pub async fn fresh_database() -> TestDatabase {
     static NEXT: AtomicU32 = AtomicU32::new(1);
-    let Some(endpoint) = server().await else {
+    let database = if let Some(endpoint) = server().await {
+        let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let mut admin = PgConnection::connect_with(&endpoint.options(ADMIN_ROLE, "postgres")).await.unwrap();
+        let statement = format!("create database {name} owner {OWNER_ROLE} template {TEMPLATE}");
+        sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut admin).await.unwrap();
+        admin.close().await.unwrap();
+        TestDatabase {
+            options: endpoint.options(OWNER_ROLE, &name),
+            url: endpoint.url(OWNER_ROLE, &name),
+            socket: endpoint.socket_dir().join(".s.PGSQL.5432"),
+        }
+    } else {
         let (options, url) = citus::create().await;
-        migrate(options.clone()).await;
-        return TestDatabase { options, url, socket: PathBuf::new() };
+        TestDatabase { options, url, socket: PathBuf::new() }
     };
-    let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
-    let mut admin = PgConnection::connect_with(&endpoint.options(ADMIN_ROLE, "postgres")).await.unwrap();
-    let statement = format!("create database {name} owner {OWNER_ROLE} template {TEMPLATE}");
-    sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut admin).await.unwrap();
-    admin.close().await.unwrap();
     // Replaces the identity copied from the template.
-    let mut owner = PgConnection::connect_with(&endpoint.options(OWNER_ROLE, &name)).await.unwrap();
+    let mut owner = PgConnection::connect_with(&database.options).await.unwrap();
     sqlx::raw_sql("update database_identity set identity = current_identity()").execute(&mut owner).await.unwrap();
     owner.close().await.unwrap();
-    TestDatabase {
-        options: endpoint.options(OWNER_ROLE, &name),
-        url: endpoint.url(OWNER_ROLE, &name),
-        socket: endpoint.socket_dir().join(".s.PGSQL.5432"),
-    }
+    database
 }
 
 impl TestDatabase {
