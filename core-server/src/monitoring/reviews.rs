@@ -79,6 +79,7 @@ pub(super) async fn review(company: CompanyWriter<'_>, request: ReviewUrlRequest
             statement_context::writer(),
             revisions.as_deref()
         );
+        let pool = pool.creating(review.infractions.len());
         async move { statement.fetch_optional(&pool).await }
     };
     // After a lost connection, a retry could see the revision that its own first attempt wrote.
