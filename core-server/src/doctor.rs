@@ -1,6 +1,6 @@
 //! Checks and repairs data that constraints do not cover: counts, sequences, value ranges, and monthly partitions.
 
-use sqlx::{Acquire as _, AssertSqlSafe, FromRow, PgConnection, PgExecutor, PgPool};
+use sqlx::{Acquire as _, AssertSqlSafe, FromRow, PgConnection, PgPool};
 
 use crate::{
     cases,
@@ -267,11 +267,25 @@ pub struct Months {
     pub overdue: Vec<String>,
 }
 
+/// Finds a change in the month of this partition.
+const IN_MONTH: &str = r#"
+    select 1 from changes
+    where changed_at >= to_date(substr($1, 10), 'YYYY"m"MM')::timestamp at time zone 'UTC'
+        and changed_at < (to_date(substr($1, 10), 'YYYY"m"MM') + interval '1 month') at time zone 'UTC'
+    limit 1"#;
+
 /// Returns the months that are missing or overdue.
 ///
 /// # Errors
 ///
 /// Returns an error if the database does not respond or contains no record of changes.
-pub async fn months(executor: impl PgExecutor<'_>) -> Result<Months, sqlx::Error> {
-    sqlx::query_as(include_str!("doctor/months.sql")).fetch_one(executor).await
+pub async fn months(connection: &mut PgConnection) -> Result<Months, sqlx::Error> {
+    let mut months: Months = sqlx::query_as(include_str!("doctor/months.sql")).fetch_one(&mut *connection).await?;
+    // A separate statement, because Citus does not support the correlated subquery.
+    for month in std::mem::take(&mut months.missing) {
+        if sqlx::query(IN_MONTH).bind(&month).fetch_optional(&mut *connection).await?.is_none() {
+            months.missing.push(month);
+        }
+    }
+    Ok(months)
 }

@@ -335,7 +335,7 @@ async fn ask(args: &DoctorArgs, server: &DatabaseServer, findings: &mut Findings
             "run `compliance migrate --service-role ROLE` as the role that owns the tables"
         };
         findings.add("rights", rights(&missing_rights(&pool).await?, is_owner), next_step);
-        let found = retention(&doctor::months(&pool).await?, args.core.core.change_retention);
+        let found = retention(&doctor::months(&mut *pool.acquire().await?).await?, args.core.core.change_retention);
         let next_step = "run `compliance migrate --change-retention DAYS` as the owner; check that a core is running, and check its log for the task `retention`";
         findings.add("retention", found, next_step);
     }

@@ -2,16 +2,10 @@
 select r.days,
     array(
         select m.part from (
-            select b.month, to_char(b.month, '"changes_y"YYYY"m"MM') as part
+            select to_char(date_trunc('month', now() at time zone 'UTC') + make_interval(months => n), '"changes_y"YYYY"m"MM') as part
             from generate_series(0, 1) n
-            cross join lateral (select date_trunc('month', now() at time zone 'UTC') + make_interval(months => n) as month) b
         ) m
-        where case
-            when to_regclass(m.part) is not null then false
-            else not exists (
-                select from changes c
-                where c.changed_at >= m.month at time zone 'UTC' and c.changed_at < (m.month + interval '1 month') at time zone 'UTC'
-            ) end
+        where to_regclass(m.part) is null
         order by m.part
     ) as missing,
     array(

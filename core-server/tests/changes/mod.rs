@@ -355,7 +355,7 @@ async fn database_owner_controls_retention() {
     sqlx::raw_sql(old).execute(&core.pool).await.unwrap();
     // The oldest change is less than ten years old.
     sqlx::raw_sql("update change_retention set days = 3650").execute(&core.pool).await.unwrap();
-    let months = async || core_server::doctor::months(&core.pool).await.unwrap();
+    let months = async || core_server::doctor::months(&mut core.pool.acquire().await.unwrap()).await.unwrap();
     let kept =
         async || -> i64 { sqlx::query_scalar("select count(*) from changes").fetch_one(&core.pool).await.unwrap() };
     for call in ["keep_changes(1)", "keep_changes(90)", "drop_change_month()"] {
