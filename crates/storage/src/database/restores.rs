@@ -17,8 +17,10 @@ const RESTORE_TIMEOUT: Duration = Duration::from_mins(10);
 /// Delay before retrying a failed jump.
 const RESTORE_PAUSE: Duration = Duration::from_secs(1);
 
-/// Disables timeouts, because another process may be moving the same positions and IDs.
-const BEGIN: &str = "begin; set local statement_timeout = 0; set local lock_timeout = 0";
+/// Disables timeouts, because another process may be moving the same positions and IDs. On Citus, the function changes a function after it reads
+/// tables, so each node needs a single connection.
+const BEGIN: &str = "begin; set local statement_timeout = 0; set local lock_timeout = 0;
+    set local citus.multi_shard_modify_mode = 'sequential'";
 
 /// Jump of one counter.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
@@ -41,7 +43,10 @@ pub struct Jump {
 ///
 /// If the database does not respond, or the role does not own it.
 pub async fn jump_ahead(connection: &mut PgConnection) -> Result<Vec<Jump>, sqlx::Error> {
-    sqlx::query_as("select * from jump_ahead()").fetch_all(connection).await
+    let mut transaction = connection.begin_with(BEGIN).await?;
+    let jumps = sqlx::query_as("select * from jump_ahead()").fetch_all(&mut *transaction).await?;
+    transaction.commit().await?;
+    Ok(jumps)
 }
 
 /// Detects a restore before the service starts.
