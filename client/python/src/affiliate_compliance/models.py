@@ -1147,6 +1147,10 @@ class UrlFilters(TypedDict):
     """Only URLs with an infraction found on or after this day, YYYY-MM-DD, UTC."""
     infraction_before: NotRequired[str]
     """Only URLs with an infraction found on or before this day, YYYY-MM-DD, UTC. With `infraction_after`, one infraction meets both conditions."""
+    infraction_type_id: NotRequired[int]
+    """Only URLs with an infraction of the type that has this ID. With `infraction_after` and `infraction_before`, one infraction meets all conditions. Every company starts with: 1 Earnings Claim, 2 Health Claim, 3 Product Claim, 4 Trademark, 5 Promotion, 6 Disclosure, 7 Traffic Quality, 8 Recruiting. It can add its own names."""
+    has_case: NotRequired[YesNo]
+    """`yes`: only URLs that have an incident in a case. `no`: only URLs without one."""
     changed_after: NotRequired[int]
     """Only URLs that changed, or whose infractions changed, after this position in the record of changes. Get positions from `GET /api/changes` (gRPC: ListChanges)."""
 
@@ -1184,6 +1188,8 @@ class CaseFilters(TypedDict):
     """Only cases with an incident whose infraction type has this ID. Every company starts with: 1 Earnings Claim, 2 Health Claim, 3 Product Claim, 4 Trademark, 5 Promotion, 6 Disclosure, 7 Traffic Quality, 8 Recruiting. It can add its own names."""
     url_id: NotRequired[int]
     """Only cases with an incident about the URL that has this ID."""
+    tag: NotRequired[str]
+    """Only cases with this tag. The tag is compared exactly."""
     changed_after: NotRequired[int]
     """Only cases that changed, or whose incidents changed, after this position in the record of changes. Get positions from `GET /api/changes` (gRPC: ListChanges)."""
 
