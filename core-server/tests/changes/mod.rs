@@ -348,11 +348,13 @@ async fn database_owner_controls_retention() {
     let company = new_company();
     core.company(company).affiliate("A").await;
     core.company(company).affiliate("B").await;
-    let old = "
-        create table changes_y2020m01 (like changes including compression);
-        alter table changes attach partition changes_y2020m01 for values from ('2020-01-01Z') to ('2020-02-01Z');
-        update changes set changed_at = '2020-01-05Z' where position = 1";
-    sqlx::raw_sql(old).execute(&core.pool).await.unwrap();
+    for statement in [
+        "create table changes_y2020m01 (like changes including compression)",
+        "alter table changes attach partition changes_y2020m01 for values from ('2020-01-01Z') to ('2020-02-01Z')",
+        "update changes set changed_at = '2020-01-05Z' where position = 1",
+    ] {
+        sqlx::raw_sql(statement).execute(&core.pool).await.unwrap();
+    }
     // The oldest change is less than ten years old.
     sqlx::raw_sql("update change_retention set days = 3650").execute(&core.pool).await.unwrap();
     let months = async || core_server::doctor::months(&mut core.pool.acquire().await.unwrap()).await.unwrap();

@@ -260,7 +260,7 @@ async fn forget_all(pool: &PgPool) {
         where relkind = 'r' and relnamespace = 'public'::regnamespace and attname = 'company_id' and not attisdropped",
     );
     let tables: Vec<String> = tables.fetch_all(pool).await.unwrap();
-    let has_rows = tables.iter().map(|table| format!("select '{table}' where exists (select from {table})"));
+    let has_rows = tables.iter().map(|table| format!("select '{table}' where exists (select 1 from {table})"));
     let has_rows = has_rows.collect::<Vec<_>>().join(" union all ");
     let filled: Vec<String> = sqlx::query_scalar(AssertSqlSafe(has_rows)).fetch_all(pool).await.unwrap();
     if !filled.is_empty() {
