@@ -7,6 +7,7 @@ import { copyButton } from "./copy.js";
 import { label, recordFields } from "./description.js";
 import { confirmLeave, element, present, table, value } from "./elements.js";
 import { incidentAbout, incidentControls, leftInfractions } from "./incidents.js";
+import { infractionText } from "./infractions.js";
 import { openCase } from "./open-case.js";
 import { recordGroups } from "./record-groups.js";
 import { call } from "./requests.js";
@@ -14,6 +15,17 @@ import { isTimestamp, timestamp } from "./timestamps.js";
 import { shortUrl } from "./urls.js";
 import { backLink } from "./visited.js";
 import { SECTIONS, work } from "./work.js";
+
+/** Returns the parts of a case's title: the affiliate's name, and the types of the infractions. */
+function caseParts({ affiliate_name: name, incidents }) {
+  return [name ?? "No affiliate", ...new Set(incidents.map(({ infraction_type: type }) => type).filter(Boolean))];
+}
+
+/** Returns a case's heading, in which the affiliate's name is a link. */
+function caseHeading(record) {
+  const [name, ...types] = caseParts(record);
+  return [record.affiliate_name ? affiliateLink(record) : name, types.map((type) => [" · ", value(type)])];
+}
 
 const KINDS = {
   urls: {
@@ -23,8 +35,8 @@ const KINDS = {
   },
   cases: {
     schema: "ComplianceCase", resource: "case", kind: "Case", key: "case_id", badges: ["case_status", "risk_level"],
-    name: ({ affiliate_name: name, incidents }) => [name ?? "No affiliate", ...new Set(incidents.map(({ infraction_type: type }) => type).filter(Boolean))].join(" · "),
-    found: { name: "incidents", title: "Incidents", none: "The case has no incidents.", columns: ["content", "infraction_type", "infraction_name", "incident_type"] },
+    name: (record) => caseParts(record).join(" · "),
+    found: { name: "incidents", title: "Incidents", none: "The case has no incidents.", columns: ["content", "infraction", "incident_type", "actions"] },
   },
 };
 
@@ -51,11 +63,11 @@ function shown(name, record) {
 function foundCell(item, name, remove) {
   if (name === "created_date") return timestamp(item[name], { isShort: true });
   if (name === "incident_type") return label(item[name]);
+  if (name === "infraction") return value(infractionText(item));
+  if (name === "actions") return [item.url_id !== null && copyButton(item.url, `the URL ${item.url_id}`), " ", remove(item)];
   if (name !== "content") return value(item[name]);
-  if (item.url_id === null) return element("div", { class: "incident" }, element("div", { title: item.reference }, value(item.reference)), " ", element("div", {}, remove(item)));
-  return element("div", { class: "incident" },
-    element("div", { title: item.url }, element("a", { href: `#/urls/${item.url_id}` }, `URL ${item.url_id}`), " ", value(item.url)), " ",
-    element("div", {}, copyButton(item.url, `the URL ${item.url_id}`), " ", remove(item)));
+  if (item.url_id === null) return element("div", { class: "incident", title: item.reference }, value(item.reference));
+  return element("div", { class: "incident", title: item.url }, element("a", { href: `#/urls/${item.url_id}` }, `URL ${item.url_id}`), " ", value(item.url));
 }
 
 /** Returns the button that opens a case about a URL, and the node for its messages. */
@@ -77,8 +89,10 @@ export function recordView(section, id) {
       const show = (record, isAgain) => {
         const isUrl = section === "urls";
         const isHeading = isUrl && record.url.length <= LONGEST_URL;
-        const heading = element("h1", { tabindex: "-1", class: isUrl && "address" }, value(isHeading ? record.url : name(record)));
-        const rows = record[found.name].map((item) => found.columns.map((field) => foundCell(item, field, incidents?.remove)));
+        const heading = element("h1", { tabindex: "-1", class: isUrl && "address" }, isUrl ? value(isHeading ? record.url : name(record)) : caseHeading(record));
+        const areUrls = record[found.name].every(({ incident_type: type }) => type === "url");
+        const columns = found.columns.filter((field) => field !== "incident_type" || !areUrls);
+        const rows = record[found.name].map((item) => columns.map((field) => foundCell(item, field, incidents?.remove)));
         const opening = isUrl && record.affiliate_name ? openCaseAbout(record, signal, () => form.hasChanges()) : null;
         const left = new Set([found.name, key, "affiliate_name", "case_id", isHeading ? "url" : "", ...SECTIONS[section].fields]);
         const others = fields.filter((field) => !left.has(field.name)).map((field) => ({ ...field, label: label(field.name) }));
@@ -90,14 +104,14 @@ export function recordView(section, id) {
             opening?.button ?? (isUrl && element("span", { class: "hint", needs: "cases" }, "You cannot open a case, because the URL has no affiliate."))),
           element("div", { class: "title" }, heading, isUrl && copyButton(record.url, "URL")),
           element("div", { class: "head" }, badges.filter((field) => record[field]).map((field) => badge(record[field])),
-            record.affiliate_name && [affiliateLink(record), element("a", { href: affiliateAddress(record, "cases") }, "Cases of this affiliate"),
+            record.affiliate_name && [isUrl && affiliateLink(record), element("a", { href: affiliateAddress(record, "cases") }, "Cases of this affiliate"),
               element("a", { href: affiliateAddress(record, "urls") }, "URLs of this affiliate")],
             isUrl && record.case_id !== null && [element("span", {}, "Last attached to ", element("a", { href: `#/cases/${record.case_id}` }, `Case ${record.case_id}`)),
               element("a", { href: `#/cases?url_id=${id}` }, "Cases of this URL")]),
           opening?.messages,
           element("div", { class: "desk" },
             element("div", { class: "found" }, element("h2", {}, found.title),
-              rows.length > 0 ? table(found.title, found.columns.map(label), rows) : element("p", {}, found.none), incidents?.add, groups([["Content", isContent]], isContent)),
+              rows.length > 0 ? table(found.title, columns.map((field) => (field === "actions" ? element("span", { class: "hidden-text" }, "Actions") : label(field))), rows) : element("p", {}, found.none), incidents?.add, groups([["Content", isContent]], isContent)),
             element("aside", { "aria-label": "Properties" }, form.properties, groups(DETAILS, (field) => !isContent(field))),
             activity(resource, id, signal, { record, mayLeave, reload: render, note: form.note, editNote: form.editNote })));
         // Keep the scroll position after a save or a conflict.

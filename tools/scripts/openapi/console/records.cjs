@@ -3,7 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { becomes, picture } = require("../browser.cjs");
-const { base, api, changing, checked, column, columnOf, heading, message, onRecord } = require("./common.cjs");
+const { base, WIDE, api, changing, checked, column, columnOf, heading, message, onRecord } = require("./common.cjs");
 
 async function cases(page) {
   const all = (await api("GET", "cases")).data;
@@ -13,7 +13,11 @@ async function cases(page) {
   await page.getByRole("rowheader").getByRole("link", { name: String(chosen.case_id), exact: true }).click();
   await onRecord(page, `Case ${chosen.case_id}`);
   const types = { url: "URL", form: "Form", "display ad": "Display ad", "paid search ad": "Paid search ad" };
-  await becomes(() => columnOf(page, "Incidents", 4), chosen.incidents.map((incident) => types[incident.incident_type]));
+  await becomes(() => columnOf(page, "Incidents", 2), chosen.incidents.map(({ infraction_type: type, infraction_name: name }) => [type, name].filter(Boolean).join(": ") || "–\nno value"));
+  // A case whose incidents are all about URLs does not repeat their type.
+  const areUrls = chosen.incidents.every((incident) => incident.incident_type === "url");
+  if (!areUrls) assert.deepEqual(await columnOf(page, "Incidents", 3), chosen.incidents.map((incident) => types[incident.incident_type]));
+  await becomes(() => page.getByRole("columnheader").allInnerTexts(), ["Content", "Infraction", ...(areUrls ? [] : ["Incident type"]), "Actions"]);
   // The page shows every field once: in the head, in the form or in the list.
   const terms = page.locator("dt, details.long summary, main :not(.next-incident) > .field label");
   await becomes(() => terms.count(), Object.keys(chosen).filter((name) => !["case_id", "incidents", "affiliate_name"].includes(name)).length);
@@ -24,6 +28,9 @@ async function cases(page) {
   await picture(page, "console-case.png");
   await page.getByRole("button", { name: /^Show \d+ empty fields?$/ }).click();
   await checked(page, "a case with its empty fields");
+  await page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)");
+  const { y } = await page.getByRole("button", { name: "Save", exact: true }).boundingBox();
+  assert.ok(y > 0 && y < WIDE.height, `*Save* is at ${y} px at the end of the page`);
   await page.goto(`${base}/console#/cases/999999`);
   await message(page, "Case not found.");
   assert.match(await page.locator(".message code").innerText(), /^console-[0-9a-f]{16}$/);
@@ -75,10 +82,14 @@ async function links(page) {
   await onRecord(page, `URL ${url.id}`);
   await page.locator("main").getByRole("link", { name: `Case ${record.case_id}`, exact: true }).click();
   await onRecord(page, `Case ${record.case_id}`);
-  await page.locator(".head").getByRole("link", { name: record.affiliate_name }).click();
+  await page.locator("h1").getByRole("link", { name: record.affiliate_name }).click();
   await onRecord(page, `Affiliate ${id}`);
   await becomes(() => columnOf(page, "Newest cases", 1), (await of("cases")).slice(0, 5).map((other) => String(other.case_id)));
   await becomes(() => columnOf(page, "Newest URLs", 1), (await of("urls")).slice(0, 5).map((other) => String(other.id)));
+  // Text is cut only if the table has no room for it.
+  await page.setViewportSize({ width: 1440, height: 900 });
+  const areCut = await page.getByRole("region", { name: "Newest URLs" }).locator("bdi").evaluateAll((nodes) => nodes.filter((node) => node.scrollHeight > node.clientHeight + 2).length);
+  assert.equal(areCut, 0, "a URL is cut beside empty space");
   await checked(page, "an affiliate");
   await page.getByRole("link", { name: "Cases of this affiliate" }).click();
   await page.waitForURL(new RegExp(`cases\\?distributor_id=${id}$`));
