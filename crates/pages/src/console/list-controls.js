@@ -5,7 +5,8 @@ import { element } from "./elements.js";
 import { field, select } from "./fields.js";
 
 export const PAGE_SIZE = "20";
-const PAGE_SIZES = ["10", "20", "50", "100", "200"];
+export const SMALLEST_PAGE = 10;
+const PAGE_SIZES = [String(SMALLEST_PAGE), "20", "50", "100", "200"];
 export const OTHER = "other";
 /** Short hints that replace parameter descriptions written for developers. */
 const HINTS = { q: "Names, IDs, e-mail addresses, cities" };

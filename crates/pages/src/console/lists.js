@@ -10,7 +10,7 @@ import { announce, append, count, element, present, table } from "./elements.js"
 import { exporter } from "./export.js";
 import { haveValidDates, showViolations } from "./fields.js";
 import { cell, LISTS } from "./list-columns.js";
-import { choiceLabel, control, OTHER, PAGE_SIZE } from "./list-controls.js";
+import { choiceLabel, control, OTHER, PAGE_SIZE, SMALLEST_PAGE } from "./list-controls.js";
 import { pager } from "./pager.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
@@ -58,6 +58,7 @@ export function listView(section) {
     const affiliate = controls.get("distributor_id");
     const address = (values) => `#/${section}${values.size > 0 ? `?${values}` : ""}`;
     const heading = element("h1", { tabindex: "-1" });
+    const sizes = controls.get("per_page").node;
     const titleOf = () => (location.hash === myCases() ? "My cases" : title);
     const messages = element("div", {});
     const applied = element("div", {});
@@ -116,11 +117,11 @@ export function listView(section) {
       results.replaceChildren(summary);
       append(results, rows.length > 0 && table(title, headings(query), rows, {
         className: "list", href: (index) => `#/${section}/${body.data[index][key]}`,
-      }), (last > 1 || page > 1) && pager(page, last, (number) => {
+      }), element("div", { class: "toolbar" }, (last > 1 || page > 1) && pager(page, last, (number) => {
         const next = new URLSearchParams(query);
         next.set("page", number);
         return address(next);
-      }));
+      }), total > SMALLEST_PAGE && sizes));
       return summary;
     };
 
@@ -155,10 +156,10 @@ export function listView(section) {
         else summary.focus();
       }, (rejection) => {
         if (own !== asked) return;
-        results.replaceChildren();
+        results.replaceChildren(...(rejection.errors.per_page ? [sizes] : []));
         const message = rejectionMessage(rejection, rejection.status === 422 ? null : () => update(query));
         const links = showViolations(controls, rejection.errors);
-        if (Object.keys(rejection.errors).some((name) => !USUAL[section].includes(name))) openMore(true);
+        if (Object.keys(rejection.errors).some((name) => ![...USUAL[section], "per_page"].includes(name))) openMore(true);
         if (links.length > 0) message.append(element("ul", {}, links));
         messages.replaceChildren(message);
       });
@@ -184,12 +185,13 @@ export function listView(section) {
       else location.hash = address(query);
     }, (rejection) => messages.replaceChildren(rejectionMessage(rejection, apply)));
 
-    const usual = USUAL[section].map((name) => controls.get(name));
-    const others = element("div", { class: "grid", id: "more", hidden: true }, [...controls.values()].filter((one) => !usual.includes(one)).map(({ node }) => node));
+    const usual = USUAL[section].map((name) => controls.get(name).node);
+    const others = element("div", { class: "grid", id: "more", hidden: true }, Array.from(controls.values(), ({ node }) => node).filter((node) => node !== sizes && !usual.includes(node)));
     const opener = element("button", { type: "button", "aria-expanded": "false", "aria-controls": "more", on: { click: () => openMore(others.hidden) } }, "More filters");
     const openMore = (isOpen) => {
       others.hidden = !isOpen;
       opener.ariaExpanded = String(isOpen);
+      opener.textContent = isOpen ? "Fewer filters" : "More filters";
     };
     // Choices apply immediately. Typed text applies when the form is submitted.
     const choose = ({ target }) => target instanceof HTMLSelectElement && target.value !== OTHER && apply();
@@ -197,7 +199,7 @@ export function listView(section) {
       event.preventDefault();
       apply();
     } } },
-    element("div", { class: "grid", on: { change: choose } }, usual.map(({ node }) => node)), others);
+    element("div", { class: "grid", on: { change: choose } }, usual), others);
     if (affiliate) pickAffiliate(affiliate.input, signal);
     const filters = () => Object.fromEntries(filtersOf(wanted).map(({ name }) => [name, wanted.get(name)]));
     const { button, report } = exporter(section, () => ({
@@ -211,14 +213,22 @@ export function listView(section) {
       columns = chosen;
       if (shown !== null) render();
     });
-    present(titleOf(), heading, heading, form,
+    sizes.addEventListener("change", choose);
+    // On a phone, a menu contains these controls.
+    const [tools, narrow] = [element("details", { class: "tools" }, element("summary", { class: "button" }, "More"),
+      element("div", { class: "toolbar" }, chooser, savedFilters(section), button)), window.matchMedia("(max-width: 45rem)")];
+    const fold = () => {
+      tools.open = !narrow.matches;
+    };
+    narrow.addEventListener("change", fold, { signal });
+    fold();
+    present(titleOf(), heading, element("div", { class: "title" }, heading, element("span", { class: "actions" },
+      section === "cases" && element("a", { href: "#/cases/new", class: "button primary", needs: "cases" }, "Open a case"),
+      section === "urls" && element("a", { href: "#/urls/new", class: "button primary" }, "Add URLs"),
+      section === "affiliates" && [element("a", { href: "#/affiliates/batch", class: "button" }, "Add several"),
+        element("a", { href: "#/affiliates/new", class: "button primary" }, "New affiliate")])), form,
       element("div", { class: "toolbar" },
-        section === "cases" && element("a", { href: "#/cases/new", class: "button primary", needs: "cases" }, "Open a case"),
-        section === "urls" && element("a", { href: "#/urls/new", class: "button primary" }, "Add URLs"),
-        section === "affiliates" && [element("a", { href: "#/affiliates/new", class: "button primary" }, "New affiliate"),
-          element("a", { href: "#/affiliates/batch", class: "button" }, "Add several")],
-        element("button", { type: "submit", form: form.id }, "Apply"), opener, element("a", { href: `#/${section}` }, "Clear all"),
-        chooser, savedFilters(section), button),
+        element("button", { type: "submit", form: form.id }, "Apply"), opener, element("a", { href: `#/${section}` }, "Clear all"), tools),
       report, applied, messages, several.messages, results, several.bar);
     const view = { update, hasChanges: several.hasChanges };
     ready(view);

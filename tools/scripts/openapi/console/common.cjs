@@ -84,7 +84,7 @@ async function section(page, name) {
 
 /** Opens all filters of a list. */
 async function filters(page) {
-  const opener = page.getByRole("button", { name: "More filters" });
+  const opener = page.locator("[aria-controls=more]");
   if (await opener.getAttribute("aria-expanded") === "false") await opener.click();
   await page.getByRole("form", { name: "Filters" }).waitFor();
 }

@@ -63,7 +63,7 @@ async function lists(page) {
     await page.getByRole("columnheader", { name: "Last seen" }).getByRole("link").click();
     await page.locator(`th[aria-sort=${direction}]`).filter({ hasText: "Last seen" }).waitFor();
   }
-  await form.getByLabel("Records per page").selectOption("10");
+  await page.getByLabel("Records per page").selectOption("10");
   await form.getByLabel("Discovery from").fill("2020-01-01");
   await form.getByLabel("Discovery until").fill("2030-01-01");
   await page.getByRole("button", { name: "Apply" }).click();
@@ -248,10 +248,14 @@ async function layout(page) {
   await page.reload();
   await heading(page, /^URLs 1–/, 2);
   const hasOneRow = async () => await page.locator("header").evaluate((node) => node.offsetHeight) < 60;
-  for (const width of [1024, WIDE.width]) {
+  for (const width of [721, 768, 1024, WIDE.width]) {
     await page.setViewportSize({ ...WIDE, width });
     assert.ok(await hasOneRow(), `the header has more than one row at ${width} px`);
   }
+  // In a wide window, the header is above the content.
+  await page.setViewportSize({ ...WIDE, width: 1920 });
+  const left = (selector) => page.locator(selector).evaluate((node) => Math.round(node.getBoundingClientRect().left));
+  assert.equal(await left(".product"), await left("h1"));
   // In the narrower window, the list scrolls sideways.
   for (const size of [WIDE, { ...WIDE, width: 800 }]) {
     await page.setViewportSize(size);
@@ -267,7 +271,7 @@ async function layout(page) {
     await page.evaluate((middle) => window.scrollTo(0, middle), height / 2);
     await becomes(() => box.evaluate((node) => Math.abs(node.querySelector("thead th").getBoundingClientRect().top) < 3), true, `the head at ${size.width} px`);
   }
-  // On a phone, each row is a card with labels. Sorting and selecting stay possible.
+  // On a phone, each row is a card with labels. Sorting and selecting stay possible, and a menu contains the tools.
   await page.setViewportSize(PHONE);
   assert.ok(await hasOneRow(), "the header has more than one row on a phone");
   // The list begins in the upper half of the window.
@@ -275,6 +279,11 @@ async function layout(page) {
   assert.ok(top + await page.evaluate("window.scrollY") < PHONE.height / 2, `the first card is at ${top} px`);
   const box = page.getByRole("region", { name: "URLs", exact: true });
   await becomes(() => box.evaluate((node) => node.scrollWidth > node.clientWidth), false);
+  const tools = page.locator("summary", { hasText: "Columns" });
+  assert.equal(await tools.isVisible(), false, "the menu is open");
+  await page.locator(".tools > summary").click();
+  assert.equal(await tools.isVisible(), true, "the menu is closed");
+  await page.locator(".tools > summary").click();
   const cells = rows(page).first().locator("> *");
   assert.deepEqual(await cells.evaluateAll((nodes) => nodes.map((node) => getComputedStyle(node, "::before").content)),
     ["ID", "URL", "Incident status", "Affiliate name", "Infractions", "Case ID", "Discovery date", "Last seen"].map((name) => `"${name}"`));
