@@ -76,8 +76,7 @@ export function addingView(section) {
 
     const isWorkbook = () => file.files.length > 0 && file.files[0].name.toLowerCase().endsWith(".xlsx");
     const choose = () => {
-      input.disabled = file.files.length > 0;
-      lines.node.querySelector(".hint").textContent = input.disabled ? "You have chosen a file. To paste instead, remove the file." : hint;
+      lines.node.hidden = file.files.length > 0;
       remove.hidden = file.files.length === 0;
       // The service rejects options that have no effect.
       encoding.disabled = file.files.length === 0 || isWorkbook();
@@ -174,7 +173,7 @@ export function addingView(section) {
       add.textContent = "Add";
     };
     const add = element("button", { type: "submit", class: "primary" }, "Add");
-    show(title, messages, element("form", { novalidate: true, on: { submit: (event) => {
+    show(title, messages, element("form", { class: "form", novalidate: true, on: { submit: (event) => {
       event.preventDefault();
       send(false);
     } } }, lines.node, field("file", "Or choose a file", file, { hint: "CSV or Excel (.xlsx).", extra: remove }).node, options,

@@ -21,7 +21,7 @@ const HINTS = {
 /** Groups of fields. The last group contains all remaining fields. */
 /** @type {[string, string[] | null][]} */
 export const GROUPS = [
-  ["Affiliate", ["affiliate_name", "client_affiliate_id", "status", "start_date", "company_name", "first_name", "last_name", "notes"]],
+  ["Affiliate", ["affiliate_name", "client_affiliate_id", "first_name", "last_name", "status", "start_date", "company_name", "notes"]],
   ["Contact", ["email_one", "email_two", "phone_one", "phone_two", "address", "city", "state", "zip", "country"]],
   ["Web", ["replicated_website", "facebook", "instagram", "youtube", "twitter", "tiktok", "pintrest"]],
   ["Program", null],
@@ -41,11 +41,14 @@ function controlsOf(fields) {
   }));
 }
 
-function fieldsets(controls) {
+/** Returns the groups. A new affiliate's later groups are folded. */
+function fieldsets(controls, isNew) {
   const left = new Set(controls.keys());
   return GROUPS.map(([title, names]) => {
     const chosen = (names ?? [...left]).filter((name) => left.delete(name));
-    return element("fieldset", {}, element("legend", {}, title), element("div", { class: "grid" }, chosen.map((name) => controls.get(name).node)));
+    const grid = element("div", { class: "grid" }, chosen.map((name) => controls.get(name).node));
+    if (isNew && ["Web", "Program"].includes(title)) return element("details", { class: "panel" }, element("summary", {}, title), grid);
+    return element("fieldset", {}, element("legend", {}, title), grid);
   });
 }
 
@@ -129,15 +132,16 @@ export function affiliateForm({ fields, title, record, signal, save, reload = ()
       const links = showViolations(controls, rejection.status === 409 ? { affiliate_name: ["This name is taken."] } : rejection.errors);
       if (owner) message.append(element("p", {}, element("a", { href: `#/affiliates/${owner}` }, `Open affiliate ${owner}`)));
       else if (links.length > 0) message.append(element("ul", {}, links));
+      for (const group of form.querySelectorAll("details")) group.open ||= group.querySelector("[aria-invalid]") !== null;
       put(messages, message);
     });
     isSaving = false;
     button.textContent = "Save";
   };
-  const form = element("form", { novalidate: true, "aria-label": title, on: { input: removeDone, submit: (event) => {
+  const form = element("form", { class: "form", novalidate: true, "aria-label": title, on: { input: removeDone, submit: (event) => {
     event.preventDefault();
     if (!isSaving) submit();
-  } } }, fieldsets(controls), element("p", { class: "actions" }, button,
+  } } }, fieldsets(controls, record === null), element("p", { class: "actions" }, button,
     cancel ? element("button", { type: "button", on: { click: cancel } }, "Cancel") : backLink("affiliates")));
   const node = element("div", {}, messages, form);
   set(saved);

@@ -59,7 +59,7 @@ export function newCaseView({ signal }) {
     box.replaceChildren(last.opening.messages);
     await last.opening.open();
   }, (rejection) => put(box, rejectionMessage(rejection, submit)));
-  show("Open a case", box, element("form", { "aria-label": "New case", novalidate: true, on: { submit: (event) => {
+  show("Open a case", box, element("form", { class: "form short", "aria-label": "New case", novalidate: true, on: { submit: (event) => {
     event.preventDefault();
     submit();
   } } }, node, element("p", { class: "actions" }, element("button", { type: "submit", class: "primary" }, "Open the case"), backLink("cases"))));

@@ -183,8 +183,16 @@ async function creating(page) {
   await page.getByRole("link", { name: "New affiliate" }).click();
   await heading(page, "New affiliate");
   await checked(page, "a new affiliate");
+  // A folded group opens if one of its fields is not valid.
+  const [group, website] = [page.locator("summary", { hasText: "Web" }), page.getByLabel("Replicated website")];
+  await group.click();
+  await website.fill("ftp://example.org");
+  await group.click();
+  await becomes(() => website.isVisible(), false);
   await page.getByRole("button", { name: "Save" }).click();
   await message(page, "Affiliate name is required.");
+  await becomes(() => website.isVisible(), true);
+  await website.fill("");
   const [{ distributor_name: taken }] = (await api("GET", "affiliates")).data;
   await page.getByLabel("Affiliate name").fill(taken);
   await page.getByLabel("Your affiliate ID").fill("NEW-1");
