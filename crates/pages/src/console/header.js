@@ -4,6 +4,7 @@ import { myCases, openPalette } from "./command-palette.js";
 import { element } from "./elements.js";
 import { searchForm } from "./search.js";
 import * as session from "./session.js";
+import { localTime } from "./timestamps.js";
 
 const SECTIONS = [["overview", "Overview"], ["affiliates", "Affiliates"], ["urls", "URLs"], ["cases", "Cases"], ["charts", "Charts"]];
 const PARTS = ["navigation", "finder", "account"];
@@ -42,7 +43,7 @@ export function showHeader(searched) {
 export function showAccount() {
   const account = document.getElementById("account");
   const { company, expiry, person } = session.claims();
-  const until = expiry?.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const until = expiry && localTime(expiry);
   account.replaceChildren(
     element("span", { title: [person, until && `Signed in until ${until}`].filter(Boolean).join(" · ") }, person && element("bdi", { class: "person" }, person), person && " · ",
       company === null ? "Signed in" : `Company ${company}`, until && element("span", { class: "until" }, ` until ${until}`)),

@@ -4,6 +4,7 @@ import { announce, element } from "./elements.js";
 import { renew } from "./provider.js";
 import { failure } from "./rejections.js";
 import * as session from "./session.js";
+import { localTime } from "./timestamps.js";
 
 const WARNING = 2 * 60_000;
 const CHECK = 5_000;
@@ -40,7 +41,7 @@ export function watchSession(signInAgain) {
     const state = `${session.token()} ${hasEnded}`;
     if (shown === state) return;
     shown = state;
-    const time = expiry.toLocaleTimeString(undefined, { timeStyle: "short" });
+    const [, time] = localTime(expiry).split(" ");
     const messages = element("div", {});
     const text = hasEnded ? "Your sign-in has ended. Sign in again to save your work." : `Your sign-in ends at ${time}. Stay signed in to keep working.`;
     box.replaceChildren(element("div", { class: "message warning" }, element("p", { role: "alert" }, text), messages,

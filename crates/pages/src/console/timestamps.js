@@ -9,6 +9,11 @@ export function instant(text) {
 
 const two = (number) => String(number).padStart(2, "0");
 
+/** Formats a time in the browser's time zone, such as `2026-01-31 14:05`. */
+export function localTime(time) {
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${two(time.getHours())}:${two(time.getMinutes())}`;
+}
+
 /**
  * Formats a timestamp in the browser's time zone, such as `2026-01-31 14:05 GMT+2`, or returns null if that is UTC. The short form omits the
  * day if it is the same.
@@ -17,8 +22,8 @@ function local(text, isShort) {
   const time = new Date(instant(text));
   if (Number.isNaN(time.valueOf()) || time.getTimezoneOffset() === 0) return null;
   const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(time).find(({ type }) => type === "timeZoneName").value;
-  const day = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
-  return `${isShort && text.startsWith(day) ? "" : `${isShort ? day.slice(5) : day} `}${two(time.getHours())}:${two(time.getMinutes())} ${zone}`;
+  const [day, hour] = localTime(time).split(" ");
+  return `${isShort && text.startsWith(day) ? "" : `${isShort ? day.slice(5) : day} `}${hour} ${zone}`;
 }
 
 /** Shows a timestamp in UTC and local time. The short form omits seconds. Midnight is shown as a date without a time zone. */
