@@ -39,14 +39,14 @@ export function showHeader(searched) {
   showCurrent();
 }
 
-/** Shows the signed-in person, the company and when the session ends. Runs again after each renewal. */
+/** Shows the signed-in person and the company, and in the tooltip when the session ends. Runs again after each renewal. */
 export function showAccount() {
   const account = document.getElementById("account");
   const { company, expiry, person } = session.claims();
   const until = expiry && localTime(expiry);
   account.replaceChildren(
     element("span", { title: [person, until && `Signed in until ${until}`].filter(Boolean).join(" · ") }, person && element("bdi", { class: "person" }, person), person && " · ",
-      company === null ? "Signed in" : `Company ${company}`, until && element("span", { class: "until" }, ` until ${until}`)),
+      company === null ? "Signed in" : `Company ${company}`),
     element("button", { type: "button", "aria-keyshortcuts": "Control+K Meta+K", title: "Commands (Ctrl+K)", on: { click: openPalette } }, "Commands"),
     element("button", { type: "button", on: { click: () => session.signOut() } }, "Sign out"));
 }
