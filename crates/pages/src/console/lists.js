@@ -218,7 +218,7 @@ export function listView(section) {
     const [tools, narrow] = [element("details", { class: "tools" }, element("summary", { class: "button" }, "More"),
       element("div", { class: "toolbar" }, chooser, savedFilters(section), button)), window.matchMedia("(max-width: 45rem)")];
     const fold = () => {
-      tools.open = !narrow.matches;
+      tools.open = !narrow.matches || tools.contains(document.activeElement);
     };
     narrow.addEventListener("change", fold, { signal });
     fold();

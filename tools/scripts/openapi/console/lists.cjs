@@ -12,7 +12,7 @@ async function lists(page) {
   await checked(page, "URLs");
   const documented = JSON.parse(fs.readFileSync("docs/openapi.json", "utf8"));
   for (const path of ["/api/urls", "/api/cases"]) {
-    const names = documented.paths[path].get.parameters.filter((parameter) => parameter.in === "query" && !["page", "changed_after", "sort_by", "sort_dir"].includes(parameter.name));
+    const names = documented.paths[path].get.parameters.filter((parameter) => parameter.in === "query" && !["page", "per_page", "changed_after", "sort_by", "sort_dir"].includes(parameter.name));
     await page.goto(`${base}/console#${path.slice(4)}`);
     await heading(page, /^(URLs|Cases) 1–/, 2);
     await filters(page);
