@@ -38,4 +38,19 @@ mod tests {
             assert!(remote(wrong, &Settings::default()).is_err(), "{wrong}");
         }
     }
+
+    #[tokio::test]
+    async fn repeated_core_urls_are_rejected() {
+        for repeated in [
+            "http://a:1,http://a:1",
+            "http://a:1,http://b:1,http://A.:1/",
+            "http://a,http://a:80",
+            "https://a,https://a:443",
+            "http://[::1]:1,http://[0:0:0:0:0:0:0:1]:1",
+            "http://127.0.0.1:1,http://[::ffff:127.0.0.1]:1",
+        ] {
+            let error = remote(repeated, &Settings::default()).unwrap_err();
+            assert!(error.to_string().contains("are the same core"), "{error}");
+        }
+    }
 }

@@ -36,6 +36,14 @@ pub enum RemoteError {
         /// The address, without its secrets.
         url: String,
     },
+    /// Two addresses lead to the same core. Each core would count as two, which halves companies' rate limits.
+    #[error("{first} and {second} are the same core: remove one of them")]
+    Repeated {
+        /// The first address, without its secrets.
+        first: String,
+        /// The second address, without its secrets.
+        second: String,
+    },
     /// The system's trusted certificates cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -57,9 +65,17 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// Parses comma-separated URLs.
+    /// Parses comma-separated URLs. Fails if two of them have the same host and port.
     pub(super) fn parse_all(urls: &str, settings: &Settings) -> Result<Vec<Self>, RemoteError> {
-        urls.split(',').map(|url| Self::parse(url.trim(), settings)).collect()
+        let mut all: Vec<Self> = Vec::new();
+        for url in urls.split(',') {
+            let address = Self::parse(url.trim(), settings)?;
+            if let Some(first) = all.iter().find(|first| first.endpoint() == address.endpoint()) {
+                return Err(RemoteError::Repeated { first: first.name(), second: address.name() });
+            }
+            all.push(address);
+        }
+        Ok(all)
     }
 
     fn parse(url: &str, settings: &Settings) -> Result<Self, RemoteError> {
@@ -88,6 +104,13 @@ impl Address {
 
     pub(super) fn name(&self) -> String {
         self.uri.to_string()
+    }
+
+    /// Returns the host and port in a comparable form.
+    pub(super) fn endpoint(&self) -> (String, u16) {
+        let (host, port) = host_and_port(&self.uri);
+        let ip = host.parse::<IpAddr>().map(|ip| ip.to_canonical().to_string());
+        (ip.unwrap_or_else(|_| host.trim_end_matches('.').to_lowercase()), port)
     }
 
     /// Returns this address with one of its name's IP addresses.

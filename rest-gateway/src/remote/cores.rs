@@ -1,6 +1,7 @@
 //! Chooses a core for each call, and keeps the cores' addresses and health up to date.
 
 use std::{
+    collections::BTreeSet,
     error::Error,
     iter::successors,
     sync::{
@@ -280,7 +281,8 @@ async fn check(cores: &Cores) -> bool {
     all.iter().all(|core| core.serves())
 }
 
-/// Resolves each name to its addresses. A name that cannot be resolved keeps its previous addresses.
+/// Resolves each name to its addresses. A name that cannot be resolved keeps its previous addresses. An address with several names is one core,
+/// because companies' rate limits depend on the number of cores.
 async fn resolve(cores: &Cores, addresses: &[Address]) {
     let mut found = Vec::new();
     for address in addresses {
@@ -297,10 +299,12 @@ async fn resolve(cores: &Cores, addresses: &[Address]) {
                 report_failure(&name, NOT_RESOLVED, &error);
                 let known = cores.all();
                 let known = known.iter().filter(|core| core.is_at(&name));
-                found.extend(known.map(|core| (core.name.clone(), address.clone())));
+                found.extend(known.map(|core| (core.name.clone(), core.address.clone())));
             }
         }
     }
+    let mut endpoints = BTreeSet::new();
+    found.retain(|(_, address)| endpoints.insert(address.endpoint()));
     cores.replace(found);
 }
 

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{Cores, RemoteCore};
+use super::{Cores, RemoteCore, resolve};
 use crate::{remote::address::Address, settings::Settings};
 
 fn cores(urls: &str) -> Cores {
@@ -45,4 +45,16 @@ async fn known_cores_keep_their_connections() {
     cores.replace(vec![(known[1].name.clone(), address()), ("new".to_owned(), address())]);
     assert_eq!((cores.all().len(), cores.all()[1].name.as_str()), (2, "new"));
     assert!(Arc::ptr_eq(&cores.all()[0], &known[1]));
+}
+
+#[tokio::test]
+async fn addresses_with_several_names_are_one_core() {
+    let (urls, settings) =
+        ("http://127.0.0.1:1,http://localhost:1,http://127.1:1,http://127.0.0.1:2", Settings::default());
+    let addresses = Address::parse_all(urls, &settings).unwrap();
+    let cores = Cores::new(&addresses, &settings);
+    resolve(&cores, &addresses).await;
+    let ports: Vec<_> =
+        cores.all().iter().filter(|core| !core.name.contains("[::1]")).map(|core| core.name.clone()).collect();
+    assert_eq!(ports, ["http://127.0.0.1:1/", "http://127.0.0.1:2/"]);
 }
