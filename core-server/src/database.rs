@@ -56,14 +56,18 @@ pub async fn is_owner(pool: &PgPool) -> Result<bool, sqlx::Error> {
 /// Maximum number of attempts while another process changes the same privileges.
 const GRANT_TRIES: u32 = 5;
 
-/// Fails if a role cannot be the service role: it does not exist, or it is a superuser.
-pub async fn check_service_role(executor: impl PgExecutor<'_>, role: &str) -> Result<(), DatabaseError> {
-    let question = "select rolsuper from pg_roles where rolname = $1";
-    let is_superuser = sqlx::query_scalar(question).bind(role).fetch_optional(executor).await;
+/// Fails if a role cannot be the service role: it does not exist, it is a superuser, or it owns the tables or will own them. Also fails if the
+/// pool connects as a superuser other than the owner.
+pub async fn check_service_role(pool: &PgPool, role: &str) -> Result<(), DatabaseError> {
+    storage::database::refuse_other_superuser(pool).await?;
+    let question = "select rolsuper, rolname = coalesce(pg_get_userbyid(relowner), current_user)
+        from pg_roles left join pg_class c on c.oid = to_regclass('_sqlx_migrations') where rolname = $1";
+    let found = sqlx::query_as(question).bind(role).fetch_optional(pool).await;
     let role = role.to_owned();
-    match is_superuser {
-        Ok(Some(false)) => Ok(()),
-        Ok(Some(true)) => Err(DatabaseError::GrantToSuperuser { role }),
+    match found {
+        Ok(Some((_, true))) => Err(DatabaseError::GrantToOwner { role }),
+        Ok(Some((true, _))) => Err(DatabaseError::GrantToSuperuser { role }),
+        Ok(Some((false, false))) => Ok(()),
         Ok(None) => Err(DatabaseError::GrantToMissing { role }),
         Err(source) => Err(DatabaseError::Grant { role, source }),
     }
@@ -74,14 +78,10 @@ pub async fn check_service_role(executor: impl PgExecutor<'_>, role: &str) -> Re
 /// The role must exist, the pool must connect as the owner, and the schema must be up to date.
 pub async fn grant(owner: &PgPool, role: &str) -> Result<(), DatabaseError> {
     let error = |source| DatabaseError::Grant { role: role.to_owned(), source };
-    let owns = "select (relowner = to_regrole(quote_ident($1))) is true, pg_has_role(current_user, relowner, 'usage'), current_user::text
-        from pg_class where oid = 'changes'::regclass";
-    let (to_owner, by_owner, user): (bool, bool, String) =
-        sqlx::query_as(owns).bind(role).fetch_one(owner).await.map_err(error)?;
-    if to_owner {
-        return Err(DatabaseError::GrantToOwner { role: role.to_owned() });
-    }
     check_service_role(owner, role).await?;
+    let owns = "select pg_has_role(current_user, relowner, 'usage'), current_user::text
+        from pg_class where oid = 'changes'::regclass";
+    let (by_owner, user): (bool, String) = sqlx::query_as(owns).fetch_one(owner).await.map_err(error)?;
     if !by_owner {
         return Err(DatabaseError::GrantByOther { user });
     }

@@ -1,7 +1,7 @@
 //! Tests commands on a database outside the data folder: `migrate`, `serve --database-url` and `doctor`.
 
 use crate::common::{DataDir, Service, compliance, output, token};
-use embedded_postgres::{ClusterOptions, OWNER_ROLE, SERVICE_ROLE};
+use embedded_postgres::{ADMIN_ROLE, ClusterOptions, OWNER_ROLE, SERVICE_ROLE};
 use nix::sys::signal::Signal;
 use sqlx::Connection as _;
 use test_support::TestCluster;
@@ -42,8 +42,10 @@ async fn service_role_serves_and_owner_repairs() {
     let (data, owner) = tokio::task::spawn_blocking(move || {
         let migrate =
             |role: &str| output(compliance(&data).args(["migrate", "--database-url", &url, "--service-role", role]));
-        let (status, _, log) = migrate("nobody-has-this-name");
-        assert!(status.code() == Some(2) && log.contains("create role"), "{log}");
+        for (role, text) in [("nobody-has-this-name", "create role"), (OWNER_ROLE, "needs no grant")] {
+            let (status, _, log) = migrate(role);
+            assert!(status.code() == Some(2) && log.contains(text), "{log}");
+        }
         let mut core = compliance(&data);
         core.arg("core").env("DATABASE_URL", &url).env("COMPLIANCE_JWT_SECRET", "0123456789abcdef0123456789abcdef");
         let (_, _, log) = output(&mut core);
@@ -53,6 +55,10 @@ async fn service_role_serves_and_owner_repairs() {
         assert_eq!(counts[0], counts[2], "{log}");
         let (status, _, log) = migrate(SERVICE_ROLE);
         assert!(status.success(), "{log}");
+        let administrator = url.replacen("//compliance@", &format!("//{ADMIN_ROLE}@"), 1);
+        let migrate = ["migrate", "--database-url", &administrator, "--service-role", SERVICE_ROLE];
+        let (status, _, log) = output(compliance(&data).args(migrate));
+        assert!(status.code() == Some(2) && log.contains("a superuser, but compliance owns"), "{log}");
         let service = Service::start_as(compliance(&data).arg("serve").env("DATABASE_URL", &service_url));
         let token = token(&data, 7);
         let body = r#"{"urls": [{"url": "https://example.org/"}]}"#;

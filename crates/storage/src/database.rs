@@ -21,7 +21,7 @@ pub use citus::{Session, statements_on_shards};
 pub use connections::{Connections, read, retried, short_read};
 pub use error::DatabaseError;
 pub use measure::measure;
-pub use migrate::{check_complete, check_migrated, migrate};
+pub use migrate::{check_complete, check_migrated, migrate, refuse_other_superuser};
 pub use open::{Database, connect, connection_limit, open};
 pub use pool::{BorrowedConnection, Outage};
 pub use restores::{Jump, jump_ahead};

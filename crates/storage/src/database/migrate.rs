@@ -78,8 +78,9 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
     Ok(())
 }
 
-/// Fails for a superuser that does not own the tables, or the database of new tables. Later migrations as the owner would fail.
-async fn refuse_other_superuser(pool: &PgPool) -> Result<(), DatabaseError> {
+/// Fails for a superuser that does not own the tables, or the database of new tables. Later migrations as the owner would fail, and default
+/// privileges of the superuser would make backups fail to restore as the owner.
+pub async fn refuse_other_superuser(pool: &PgPool) -> Result<(), DatabaseError> {
     let question = "select current_user::text, pg_get_userbyid(coalesce(c.relowner, datdba))::text
         from pg_database left join pg_class c on c.oid = to_regclass('_sqlx_migrations')
         where datname = current_database() and (select rolsuper from pg_roles where rolname = current_user)";
