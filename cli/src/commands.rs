@@ -73,9 +73,10 @@ struct ManArgs {
 }
 
 impl Cli {
-    /// Returns the name of the command if it runs one tier.
+    /// Returns the name of the command if it runs the service.
     pub(crate) fn tier(&self) -> Option<&'static str> {
         match self.command {
+            None | Some(Command::Serve(_)) => Some("serve"),
             Some(Command::Core(_)) => Some("core"),
             Some(Command::Gateway(_)) => Some("gateway"),
             _ => None,

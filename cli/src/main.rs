@@ -37,18 +37,25 @@ fn main() -> ExitCode {
                 tracing::warn!("{unused}: no effect on `compliance {tier}`");
             }
         }
-        refuse_configuration_file()?;
+        refuse_dangerous_variables()?;
         cli.run()
     });
     result.unwrap_or_else(|error| program::report_failure(&error))
 }
 
-/// Fails if the environment names a configuration file, as in earlier versions. Without the file's settings, the service would
-/// start with its own database.
-fn refuse_configuration_file() -> Result<(), InvalidSetting> {
-    let advice = "configuration files are not supported: set the values as flags or variables, and unset this variable";
-    match std::env::var_os("COMPLIANCE_CONFIG") {
-        Some(_) => Err(InvalidSetting::of("COMPLIANCE_CONFIG")(advice)),
-        None => Ok(()),
+/// Fails if the environment names a configuration file, as in earlier versions, or sets the database URL under a wrong name. Without these
+/// settings, the service would start with its own, empty database.
+fn refuse_dangerous_variables() -> Result<(), InvalidSetting> {
+    for (name, advice) in [
+        (
+            "COMPLIANCE_CONFIG",
+            "configuration files are not supported: set the values as flags or variables, and unset this variable",
+        ),
+        ("COMPLIANCE_DATABASE_URL", "this variable does not exist: set DATABASE_URL or COMPLIANCE_DATABASE_URL_FILE"),
+    ] {
+        if std::env::var_os(name).is_some_and(|value| !value.is_empty()) {
+            return Err(InvalidSetting::of(name)(advice));
+        }
     }
+    Ok(())
 }

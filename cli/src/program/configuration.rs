@@ -1,6 +1,7 @@
 //! Parses a command's settings: flags, then environment variables, in order of precedence.
 
 use std::{
+    collections::BTreeSet,
     ffi::{OsStr, OsString},
     io::Write as _,
     process::exit,
@@ -19,6 +20,8 @@ pub(crate) const WRONG_SETTING: u8 = 2;
 const PREFIX: &str = "COMPLIANCE_";
 /// Minimum similarity of suggested names, from 0 to 1.
 const SIMILAR: f64 = 0.7;
+/// Commands that run the service.
+pub(crate) const TIERS: [&str; 3] = ["serve", "core", "gateway"];
 /// Variable without a flag.
 const POSTGRES_BIN: &str = "COMPLIANCE_POSTGRES_BIN";
 
@@ -123,14 +126,18 @@ pub(crate) fn unknown_variables(program: &Command) -> Vec<(String, Option<String
     unknown.into_iter().map(with_similar).collect()
 }
 
-/// Returns the set variables that configure `serve`, but not this tier. Other commands' variables are often set in the same environment.
+/// Returns the set variables that configure other tiers, but not this one. Other commands' variables are often set in the same environment.
 pub(crate) fn unused_variables(program: &Command, tier: &str) -> Vec<String> {
     let of = |name| program.find_subcommand(name).map(variables).unwrap_or_default();
     let (used, is_set) = (of(tier), |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    // Administrators set the data folder for all commands. The image sets both addresses.
-    let shared = ["COMPLIANCE_DATA_DIR", "COMPLIANCE_REST_ADDR", "COMPLIANCE_GRPC_ADDR"];
-    let is_unused = |name: &String| is_set(name) && !used.contains(name) && !shared.contains(&&**name);
-    of("serve").into_iter().filter(|name| name.starts_with(PREFIX) && is_unused(name)).collect()
+    // Administrators set the data folder for all commands. The image sets both addresses, so one of them has no effect only if it is set alone.
+    let addresses = ["COMPLIANCE_REST_ADDR", "COMPLIANCE_GRPC_ADDR"];
+    let are_of_image = addresses.into_iter().all(is_set);
+    let is_shared = |name: &str| name == "COMPLIANCE_DATA_DIR" || are_of_image && addresses.contains(&name);
+    let is_unused =
+        |name: &String| name.starts_with(PREFIX) && is_set(name) && !used.contains(name) && !is_shared(name);
+    let unused: BTreeSet<String> = TIERS.into_iter().flat_map(of).filter(is_unused).collect();
+    unused.into_iter().collect()
 }
 
 /// Returns the documented variables of a command and its subcommands.

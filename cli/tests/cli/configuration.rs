@@ -74,10 +74,20 @@ fn invalid_settings_fail_before_creating_anything() {
             &[("COMPLIANCE_JWT_SECRET", SECRET)],
             &["--core-url", "ftp://core"],
         ),
+        (
+            words(&["gateway", "--core-url", "http://core:80,http://CORE"]),
+            &[("COMPLIANCE_JWT_SECRET", SECRET)],
+            &["--core-url", "http://core:80/ and http://CORE/ are the same core"],
+        ),
         (words(&["export", "urls", "--company", "7", "--core-url", "core"]), &[], &["--core-url", "core"]),
         (words(&["health", "core:50051"]), &[], &["core:50051: must begin with http://"]),
         (serve(&["--config", "/f"]), &[], &["--config", "unexpected argument"]),
         (serve(&[]), &[("COMPLIANCE_CONFIG", "/f")], &["COMPLIANCE_CONFIG", "configuration files are not supported"]),
+        (
+            serve(&[]),
+            &[("COMPLIANCE_DATABASE_URL", "postgres://u:Hid4en@h/d")],
+            &["this variable does not exist: set DATABASE_URL"],
+        ),
         (serve(&["--jwt-secret", SECRET]), &[("COMPLIANCE_JWT_SECRET_FILE", "/f")], &["cannot be used with"]),
         (serve(&[]), &[("COMPLIANCE_GRPC_CLIENT_CA", "/f")], &["required", "--grpc-tls-cert"]),
         (
@@ -163,21 +173,25 @@ fn settings_of_the_other_tier_log_a_warning() {
         ("COMPLIANCE_RATE_LIMIT", "500/s"),
         ("COMPLIANCE_REST_TLS_CERT", "/c"),
         ("COMPLIANCE_CORE_URL", "ftp://core"),
+        ("COMPLIANCE_CORE_CA", "/c"),
         ("COMPLIANCE_TOKEN", "t"),
         ("COMPLIANCE_SERVICE_ROLE", "r"),
         ("COMPLIANCE_REST_ADDR", "127.0.0.1:0"),
         ("COMPLIANCE_GRPC_ADDR", "127.0.0.1:0"),
     ];
-    for (tier, unused) in [("gateway", "COMPLIANCE_RATE_LIMIT"), ("core", "COMPLIANCE_REST_TLS_CERT")] {
+    let other = "COMPLIANCE_CORE_CA, COMPLIANCE_CORE_URL";
+    for (tier, unset, unused) in [
+        ("gateway", "COMPLIANCE_REST_TLS_CERT", "COMPLIANCE_RATE_LIMIT"),
+        ("core", "COMPLIANCE_TOKEN", &*format!("{other}, COMPLIANCE_REST_TLS_CERT")),
+        ("core", "COMPLIANCE_GRPC_ADDR", &format!("{other}, COMPLIANCE_REST_ADDR, COMPLIANCE_REST_TLS_CERT")),
+        ("serve", "COMPLIANCE_REST_TLS_CERT", other),
+    ] {
         let mut command = compliance(&data);
-        command.arg(tier).envs(variables).env("DATABASE_URL", "mysql://h/d");
-        if tier == "gateway" {
-            command.env_remove("COMPLIANCE_REST_TLS_CERT");
-        }
+        command.arg(tier).envs(variables).env("DATABASE_URL", "mysql://h/d").env_remove(unset);
         let (status, _, errors) = output(&mut command);
         let warnings: Vec<_> = errors.lines().filter(|line| line.contains("WARN")).collect();
         assert!(status.code() == Some(2) && warnings.len() == 1, "{tier}: {errors}");
-        assert!(warnings[0].contains(unused) && warnings[0].contains("no effect"), "{tier}: {errors}");
+        assert!(warnings[0].contains(&format!(" {unused}: no effect")), "{tier}: {errors}");
     }
 }
 
