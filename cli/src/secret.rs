@@ -7,8 +7,8 @@ use std::{
     path::Path,
 };
 
-use crate::program::SigningArgs;
-use anyhow::{Context as _, bail};
+use crate::program::{InvalidSetting, SigningArgs};
+use anyhow::Context as _;
 use compliance_api::token::Secret;
 use rand::{TryRng as _, rngs::SysRng};
 
@@ -58,19 +58,22 @@ pub(crate) fn stored(data_dir: &Path) -> anyhow::Result<Option<Secret>> {
         other => other.with_context(unreadable)?,
     };
     let meta = file.metadata().with_context(unreadable)?;
+    let setting = format!("the secret file {shown}");
     if !meta.is_file() {
-        bail!("{shown} is not a regular file: remove it, because the signing secret is stored there");
+        let text = "it is not a regular file: remove it, because the signing secret is stored there";
+        return Err(InvalidSetting::of(setting)(text).into());
     }
     if meta.mode() & 0o077 != 0 {
-        bail!(
-            "other users can read the secret file {shown} (mode {:04o}) and may have signed tokens with it: remove the \
-             file, and the next start creates a new secret; or, if nobody has read it, run `chmod 600 {shown}`",
-            meta.mode() & 0o7777
+        let mode = meta.mode() & 0o7777;
+        let text = format!(
+            "other users can read it (mode {mode:04o}) and may have signed tokens with it: remove the file, and the next start \
+             creates a new secret; or, if nobody has read it, run `chmod 600 {shown}`"
         );
+        return Err(InvalidSetting::of(setting)(text).into());
     }
     let mut text = String::new();
     file.take(MAX_BYTES).read_to_string(&mut text).with_context(unreadable)?;
-    Secret::new(text.trim()).map(Some).with_context(|| format!("the secret {shown} cannot be used"))
+    Ok(Some(Secret::new(text.trim()).map_err(InvalidSetting::of(setting))?))
 }
 
 /// Creates the file with its content in one step, unless the file exists.

@@ -98,6 +98,13 @@ pub enum StartError {
     WebhookAuthorities(String),
 }
 
+impl StartError {
+    /// Returns whether an operator must change the schema or a setting. A retry cannot help.
+    pub fn is_wrong_setting(&self) -> bool {
+        matches!(self, Self::Schema(SchemaError::Differs(_)) | Self::Retention { .. } | Self::WebhookAuthorities(_))
+    }
+}
+
 /// Returns advice on a failed restore check. Without a response from the database, a jump of the positions would be useless.
 fn advice(error: &sqlx::Error) -> &'static str {
     match error.as_database_error() {
@@ -130,8 +137,8 @@ impl Core {
         settings: &CoreSettings,
     ) -> Result<Self, StartError> {
         let database = database.into();
-        restores::start(&database.pool).await.map_err(StartError::Restored)?;
         let connections = Connections::open(&database, schema::expected(), &schema::SCHEMA).await?;
+        restores::start(&database.pool).await.map_err(StartError::Restored)?;
         check_retention(&connections, settings).await?;
         let (reporter, _) = tonic_health::server::health_reporter();
         let health = || HealthService::from_health_reporter(reporter.clone());

@@ -74,6 +74,10 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
     let given_keys = wait_for(&args.core.start, &mut ports, async || args.core.keys.given().await);
     let Some(given_keys) = shutdown.run_until_cancelled(given_keys).await.transpose()? else { return Ok(()) };
     let data_dir = args.data_dir.choose()?;
+    if given_keys.is_none() {
+        // Like an invalid setting, an invalid secret is reported before anything is created.
+        secret::stored(&data_dir)?;
+    }
     let start = DatabaseServer::start(given_database, &data_dir, args.core.core.database_connections);
     let started = shutdown.run_until_cancelled(Box::pin(start)).await.transpose()?;
     let Some(database) = started else { return Ok(()) };

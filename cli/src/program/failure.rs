@@ -7,7 +7,10 @@ use std::{
     process::ExitCode,
 };
 
-use core_server::database::{DatabaseError, error_text};
+use core_server::{
+    StartError,
+    database::{DatabaseError, error_text},
+};
 
 use crate::program::configuration::{WRONG_SETTING, variable};
 
@@ -63,9 +66,16 @@ fn is_wrong_setting(error: &anyhow::Error) -> bool {
     let is_of_database = |cause: &(dyn Error + 'static)| {
         cause.downcast_ref::<DatabaseError>().is_some_and(DatabaseError::is_wrong_setting)
     };
-    let is_variable =
-        |cause: &(dyn Error + 'static)| matches!(cause.downcast_ref(), Some(embedded_postgres::Error::PgOptions));
-    error.chain().any(|cause| cause.is::<InvalidSetting>() || is_of_database(cause) || is_variable(cause))
+    let is_of_core =
+        |cause: &(dyn Error + 'static)| cause.downcast_ref::<StartError>().is_some_and(StartError::is_wrong_setting);
+    let is_of_folder = |cause: &(dyn Error + 'static)| {
+        use embedded_postgres::Error::{NotACluster, NotPassable, OtherUser, PgOptions};
+        matches!(cause.downcast_ref(), Some(NotACluster { .. } | NotPassable { .. } | OtherUser(_) | PgOptions))
+    };
+    let is_wrong = |cause: &(dyn Error + 'static)| {
+        cause.is::<InvalidSetting>() || is_of_database(cause) || is_of_core(cause) || is_of_folder(cause)
+    };
+    error.chain().any(is_wrong)
 }
 
 /// Returns the error followed by its causes, without causes that the text already contains.

@@ -17,7 +17,7 @@ fn startup_rejects_retention_exceeding_database_setting() {
     assert_eq!(programs.number(DAYS), 90);
     for mut command in [programs.core(&["--change-retention", "3650"]), programs.serve(&["--change-retention", "91"])] {
         let (status, _, log) = output(&mut command);
-        assert_eq!(status.code(), Some(1), "{log}");
+        assert_eq!(status.code(), Some(2), "{log}");
         assert!(log.contains("compliance migrate --change-retention"), "{log}");
     }
     let (status, _, log) = output(&mut programs.migrate(&["--change-retention", "3650"]));

@@ -295,6 +295,13 @@ async fn only_new_database_identities_trigger_a_jump() {
     let other = "update database_identity set identity = identity || '0'";
     sqlx::raw_sql(other).execute(&core.pool).await.unwrap();
     drop(core);
+    // A core that does not start because of the schema changes nothing.
+    let pool = PgPool::connect_with(database.clone()).await.unwrap();
+    run(&pool, "alter table affiliates rename column city to town").await;
+    let refused = core_server::Core::new(&pool, verifier().await, &CoreSettings::default()).await.unwrap_err();
+    assert!(refused.is_wrong_setting(), "{refused}");
+    assert_eq!(restores(&pool).await, 0);
+    run(&pool, "alter table affiliates rename column town to city").await;
     for _ in 0..2 {
         let core = TestCore::over(database.clone(), 4).await;
         assert_eq!(restores(&core.pool).await, 1);

@@ -35,6 +35,9 @@ pub enum Error {
         /// Folder.
         path: PathBuf,
     },
+    /// A folder belongs to a user that this process cannot switch to.
+    #[error("{0}")]
+    OtherUser(String),
     /// `PGOPTIONS` is set, which sqlx applies to every connection.
     #[error("PGOPTIONS would also affect the service's own database: unset it")]
     PgOptions,

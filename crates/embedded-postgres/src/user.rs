@@ -133,7 +133,7 @@ fn owner_of_parent(path: &Path) -> Option<User> {
 fn of_another_user(dir: &Path, owner: Uid, me: Uid) -> Error {
     let name = |uid| named(uid).map_or_else(|_| format!("user ID {uid}"), |user| format!("user {}", user.name));
     let (dir, owner, me) = (dir.display(), name(owner), name(me));
-    Error::Other(format!(
+    Error::OtherUser(format!(
         "{dir} belongs to the {owner}, but this process runs as the {me}: run it as the {owner} or as root, or choose \
          a different data folder"
     ))
