@@ -3,7 +3,7 @@
 use std::{io, time::Duration};
 
 use crate::program::{CoreTlsArgs, InvalidSetting, describe};
-use anyhow::{Context as _, ensure};
+use anyhow::Context as _;
 use clap::Args;
 use flags::duration;
 use http::{Request, StatusCode, Uri, header::HOST, uri::Authority};
@@ -49,10 +49,11 @@ pub(crate) struct HealthArgs {
 
 pub(super) fn run(args: &HealthArgs) -> anyhow::Result<()> {
     let wrong = || {
-        let text = "must begin with http://, https://, grpc:// or grpcs://, and contain a host";
+        let text = "must begin with http://, https://, grpc:// or grpcs://, and contain only a host and a port";
         InvalidSetting::of("the address of the service")(format!("{}: {text}", args.address))
     };
-    let authority = args.address.authority().ok_or_else(wrong)?;
+    let has_path = args.address.path_and_query().is_some_and(|path| path != "/");
+    let authority = args.address.authority().filter(|_| !has_path).ok_or_else(wrong)?;
     args.tls.load()?;
     let tls = || args.tls.load_or_system().map(Some);
     let asked = async {
@@ -81,6 +82,7 @@ fn with_next_step(error: anyhow::Error) -> anyhow::Error {
             Failure::NotTls => "the gateway does not use TLS: use http://",
             Failure::CertificateOfUnknownAuthority => "set --core-ca to the authority that issued the certificate",
             Failure::CertificateOfOtherName => "connect to a name in the certificate",
+            Failure::Incompatible => "if this is a core, use grpcs://",
             _ => return None,
         })
     };
@@ -110,8 +112,18 @@ async fn rest(authority: &Authority, tls: Option<ClientTls>) -> anyhow::Result<(
     tokio::spawn(connection);
     let request = Request::get("/readyz").header(HOST, authority.as_str()).body(Empty::<Bytes>::new())?;
     let status = sender.send_request(request).await.context("the gateway did not respond")?.status();
-    ensure!(status == StatusCode::OK, "the gateway is not ready: {status}");
-    Ok(())
+    let (text, next_step) = match status {
+        StatusCode::OK => return Ok(()),
+        StatusCode::SERVICE_UNAVAILABLE => (
+            format!("the gateway is not ready: {status}"),
+            "check its log, and the cores in its --core-url (with `compliance serve`, the database)",
+        ),
+        _ => (
+            format!("the address does not respond like a gateway: {status}"),
+            "use the address of a gateway's REST port (--rest-addr, port 8080 by default)",
+        ),
+    };
+    Err(FailedConnection { text, next_step }.into())
 }
 
 /// Checks whether a core is healthy, and returns its channel.

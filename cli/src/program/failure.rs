@@ -94,7 +94,7 @@ pub(crate) fn describe(error: &anyhow::Error) -> String {
             text.push_str(&cause);
         }
     }
-    text
+    tls::plain(&text)
 }
 
 #[cfg(test)]

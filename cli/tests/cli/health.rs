@@ -20,7 +20,7 @@ fn health_command_checks_both_tiers() {
     let programs = Programs::new();
     let core = Service::start_as(&mut programs.core(&[]));
     let core_address = core.grpc;
-    let gateway = Service::start_as(&mut programs.gateway_of(&[core_address], &[]));
+    let gateway = Service::start_as(&mut programs.gateway_of(&[core_address], &["--admin-addr", "127.0.0.1:0"]));
     let (of_core, of_gateway) = (format!("grpc://{core_address}"), format!("http://{}", gateway.rest));
 
     assert_eq!(health(&[&of_core]), (Some(0), format!("{of_core}/ is healthy\n")));
@@ -33,6 +33,8 @@ fn health_command_checks_both_tiers() {
     assert!(status == Some(1) && said.contains("if this is a core, use grpc://"), "{said}");
     let (status, said) = health(&[&format!("https://{}", gateway.rest)]);
     assert!(status == Some(1) && said.contains("use http://"), "{said}");
+    let (status, said) = health(&[&format!("http://{}", gateway.admin)]);
+    assert!(status == Some(1) && said.contains("use the address of a gateway's REST port"), "{said}");
 
     core.signal(Signal::SIGTERM);
     assert!(core.end().success());
@@ -40,7 +42,7 @@ fn health_command_checks_both_tiers() {
     assert!(status == Some(1) && said.contains("cannot be reached"), "{status:?} {said}");
     wait_until("the gateway loses its core", || health(&[&of_gateway]).0 == Some(1));
     let (_, said) = health(&[&of_gateway]);
-    assert!(said.contains("the gateway is not ready: 503"), "{said}");
+    assert!(said.contains("the gateway is not ready: 503") && said.contains("check its log, and the cores"), "{said}");
 }
 
 #[test]
@@ -59,8 +61,10 @@ fn health_check_times_out_on_silent_services() {
 fn health_command_rejects_invalid_arguments() {
     let (status, said) = health(&["ftp://127.0.0.1:1"]);
     assert!(status == Some(2) && said.contains("must begin with http://, https://, grpc:// or grpcs://"), "{said}");
-    let (status, said) = health(&["/readyz"]);
-    assert!(status == Some(2) && said.contains("/readyz: must"), "{said}");
+    for wrong in ["/readyz", "http://127.0.0.1:1/readyz"] {
+        let (status, said) = health(&[wrong]);
+        assert!(status == Some(2) && said.contains("/readyz: must"), "{said}");
+    }
     let (status, said) = health(&["http://127.0.0.1:1", "--timeout", "soon"]);
     assert!(status == Some(2) && said.contains("--timeout"), "{said}");
 }

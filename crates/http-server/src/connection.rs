@@ -173,13 +173,13 @@ where
     }
 
     fn report_insecure(&self, failure: Failure, peer: SocketAddr, error: &dyn Display) {
-        let (port, reason) = (self.app.name, failure.label());
+        let (port, reason, error) = (self.app.name, failure.label(), tls::plain(&error.to_string()));
         self.traffic.count_insecure(failure);
         // On a public port, failed handshakes are noise. On the core's port, they mean that a client is misconfigured.
         if failure.is_ordinary() || self.app.http1 {
-            tracing::debug!(port, %peer, reason, %error, "a TLS handshake failed");
+            tracing::debug!(port, %peer, reason, error, "a TLS handshake failed");
         } else {
-            tracing::warn!(port, %peer, reason, %error, "a TLS handshake failed");
+            tracing::warn!(port, %peer, reason, error, "a TLS handshake failed");
         }
     }
 

@@ -107,12 +107,36 @@ impl Failure {
     }
 }
 
-/// Replaces a reason that rustls formats as a Rust value with plain words.
-pub fn plain(text: &str) -> String {
-    text.replace(
+/// Reasons that rustls formats as Rust values, in plain words.
+const PLAIN: [(&str, &str); 9] = [
+    (
         "Other(OtherError(CaUsedAsEndEntity))",
         "it is an authority's own certificate: issue a certificate for this server or client with the authority",
-    )
+    ),
+    ("certificate: UnknownIssuer", "certificate: no trusted authority issued it"),
+    ("received corrupt message of type InvalidContentType", "the peer does not use TLS"),
+    ("received fatal alert: NoApplicationProtocol", "the peer requires another protocol"),
+    ("received fatal alert: CertificateRequired", "the peer requires a certificate"),
+    ("received fatal alert: UnknownCA", "the peer does not trust the certificate's authority"),
+    ("received fatal alert: CertificateExpired", "the peer reports that the certificate has expired"),
+    ("received fatal alert: ProtocolVersion", "the peer requires another version of TLS"),
+    ("received fatal alert: ", "the peer refuses the connection: "),
+];
+
+/// Replaces reasons that rustls formats as Rust values with plain words.
+pub fn plain(text: &str) -> String {
+    PLAIN.iter().fold(text.to_owned(), |text, (value, words)| text.replace(value, words))
+}
+
+/// Formats an error with its causes in plain words, without causes that the text already contains.
+pub fn describe(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    for cause in successors(error.source(), |error| (*error).source()).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    plain(&text)
 }
 
 /// First bytes of a handshake record and an alert record: type and major version.
@@ -197,7 +221,7 @@ mod tests {
 
     use rustls::{AlertDescription, CertificateError, Error as TlsFailure, InvalidMessage};
 
-    use super::Failure;
+    use super::{Failure, describe};
 
     #[test]
     fn handshake_errors_map_to_failure_reasons() {
@@ -214,6 +238,11 @@ mod tests {
             assert_eq!(Failure::of_handshake(&error).label(), expected, "{error}");
             assert_eq!(Failure::of(&io::Error::other(error)).map(Failure::label), Some(expected));
         }
+        let unknown = TlsFailure::InvalidCertificate(CertificateError::UnknownIssuer);
+        let text = describe(&io::Error::other(io::Error::other(unknown)));
+        assert_eq!(text, "invalid peer certificate: no trusted authority issued it");
+        let alert = TlsFailure::AlertReceived(AlertDescription::NoApplicationProtocol);
+        assert_eq!(describe(&alert), "the peer requires another protocol");
         let closed = io::Error::from(io::ErrorKind::UnexpectedEof);
         assert_eq!((Failure::of(&closed), Failure::of_handshake(&closed)), (None, Failure::Closed));
     }

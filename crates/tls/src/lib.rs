@@ -7,5 +7,5 @@ mod failure;
 mod files;
 
 pub use config::{ClientTls, IdentityFiles, ServerTls};
-pub use failure::{Failure, Reporting, begins_with_tls, plain};
+pub use failure::{Failure, Reporting, begins_with_tls, describe, plain};
 pub use files::{Reloaded, TlsError};

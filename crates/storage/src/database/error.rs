@@ -1,6 +1,7 @@
 //! Errors that make a database unusable.
 
 use sqlx::{migrate::MigrateError, postgres::PgConnectOptions};
+use tls::Failure;
 
 use crate::error::text;
 
@@ -12,7 +13,11 @@ pub enum DatabaseError {
     Url(String),
     #[error("cannot connect to the database {database} at {host}: {}", text(.source))]
     Connect { host: String, database: String, source: sqlx::Error },
-    #[error("cannot establish a TLS connection to {host} with the database URL's `sslmode` and `sslrootcert`: {}", text(.source))]
+    #[error(
+        "cannot establish a TLS connection to {host} with the database URL's `sslmode` and `sslrootcert`: {}{}",
+        text(.source),
+        of_certificate(.source)
+    )]
     Tls { host: String, source: sqlx::Error },
     #[error(
         "{host} rejects a parameter in the database URL ({}), as poolers such as PgBouncer do. Remove `options` from \
@@ -156,6 +161,17 @@ const GRANT: &str = "; run `compliance migrate --service-role ROLE` with the own
 /// Returns the advice if the role lacks a right (`insufficient_privilege`).
 fn advice(error: &sqlx::Error, text: &'static str) -> &'static str {
     if error.as_database_error().is_some_and(|error| error.code().as_deref() == Some("42501")) { text } else { "" }
+}
+
+/// Returns advice on a rejected server certificate.
+fn of_certificate(error: &sqlx::Error) -> &'static str {
+    match Failure::of(error) {
+        Some(Failure::CertificateOfUnknownAuthority) => {
+            "; set `sslrootcert` to the file with the authority that issued the server's certificate"
+        }
+        Some(Failure::CertificateOfOtherName) => "; use a host in the server's certificate",
+        _ => "",
+    }
 }
 
 fn of_migration(error: &MigrateError) -> String {
