@@ -78,7 +78,12 @@ pub(crate) fn start(args: &LoggingArgs) -> anyhow::Result<()> {
     let _ = FILTER.set(handle);
     // By default, the layer reports failed writes to standard error, and panics if it is closed.
     let layer = fmt::layer().with_writer(stderr).log_internal_errors(false);
-    let registry = tracing_subscriber::registry().with(filter);
+    // The service logs these failures itself. The libraries would repeat them, without end.
+    let repeated = Targets::new()
+        .with_default(LevelFilter::TRACE)
+        .with_target("rustls_platform_verifier", LevelFilter::OFF)
+        .with_target("sqlx_core::pool", LevelFilter::WARN);
+    let registry = tracing_subscriber::registry().with(filter).with(repeated);
     match args.format {
         Format::Text => {
             let ansi = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());

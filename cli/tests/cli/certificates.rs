@@ -135,6 +135,9 @@ fn tiers_authenticate_each_other_with_mutual_tls() {
     assert_eq!(health(&of_core, &[trust]), Some(1));
     assert_eq!(health(&of_gateway, &[trust]), Some(0));
     assert_eq!(health(&of_gateway, &[("--core-ca", "other-ca.pem")]), Some(1));
+    let of_core = format!("https://{}", core.grpc);
+    let (_, _, log) = output(with(compliance(&DataDir::new()).args(["health", &of_core]), folder, &[trust]));
+    assert!(log.contains("the peer requires another protocol; if this is a core, use grpcs://"), "{log}");
 }
 
 #[test]
@@ -418,6 +421,12 @@ fn failed_core_connections_report_the_cause() {
         wait_until("the gateway counts the failure", || counted(gateway.admin, "gateway_connect", &labels) > 0);
         gateway.wait_for_log(&format!("\"reason\":\"{of_gateway}\""));
         assert_eq!(counted(gateway.admin, "gateway_connect", "reason=\"other\""), 0, "{of_gateway}");
+        // Repeated failures with the same reason are logged once for each of the name's addresses.
+        for _ in 0..10 {
+            assert_eq!(gateway.request("GET", "/api/affiliates/1", &token(), "").0, 503);
+        }
+        let logged = gateway.logged().iter().filter(|line| line.contains("cannot connect to a core")).count();
+        assert!(logged <= 4, "{logged} lines: {of_gateway}");
         if !of_core.is_empty() {
             let core = if url == to_plain { &plain_core } else { &core };
             let labels = format!("port=\"gRPC\",reason=\"{of_core}\"");

@@ -6,12 +6,14 @@ use std::{
     io,
     iter::successors,
     net::{IpAddr, SocketAddr},
+    sync::Arc,
     time::Duration,
 };
 
 use compliance_api::PrivateUrl;
 use http::Uri;
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use socket2::{SockRef, TcpKeepalive};
 use telemetry::metrics::{count, describe};
 use tls::{ClientTls, Failure, Reporting, TlsError};
@@ -62,6 +64,8 @@ pub(super) struct Address {
     connect_timeout: Duration,
     /// Set for `https`.
     tls: Option<ClientTls>,
+    /// Reason of the last logged failure, until the core serves again.
+    logged: Arc<Mutex<Option<&'static str>>>,
 }
 
 impl Address {
@@ -99,7 +103,8 @@ impl Address {
             Some(tls) => Some(tls.clone()),
             None => Some(ClientTls::load(None, None)?),
         };
-        Ok(Self { host, port, origin: uri.clone(), uri, connect_timeout: settings.connect_timeout, tls })
+        let (origin, connect_timeout) = (uri.clone(), settings.connect_timeout);
+        Ok(Self { host, port, origin, uri, connect_timeout, tls, logged: Arc::default() })
     }
 
     pub(super) fn name(&self) -> String {
@@ -116,7 +121,7 @@ impl Address {
     /// Returns this address with one of its name's IP addresses.
     pub(super) fn at(&self, address: SocketAddr) -> Option<Self> {
         let uri = Uri::try_from(format!("{}://{address}", self.uri.scheme_str()?)).ok()?;
-        Some(Self { uri, ..self.clone() })
+        Some(Self { uri, logged: Arc::default(), ..self.clone() })
     }
 
     /// Returns whether the host is a name, which can have several addresses.
@@ -138,12 +143,16 @@ impl Address {
     ///
     /// An unread response buffers up to `window` bytes.
     pub(super) fn connect_lazy(&self, window: u32) -> Channel {
-        let (host, uri, tls) = (self.host.clone(), self.uri.clone(), self.tls.clone());
+        let address = self.clone();
         // The endpoint's own connector loads a certificate only once, and does not report why a core closes a connection.
         let connector = service_fn(move |_| {
-            let (host, uri, tls) = (host.clone(), uri.clone(), tls.clone());
+            let address = address.clone();
             async move {
-                let (stream, report) = (open(&uri).await?, reporter(&uri));
+                let stream = open(&address.uri).await?;
+                let (host, tls) = (address.host.clone(), address.tls.clone());
+                let report = move |failure: Failure, error: &io::Error| {
+                    address.report_failure(&address.name(), failure.label(), error);
+                };
                 let stream = match tls {
                     Some(tls) => Either::Left(Reporting::secure(tls.connect(&host, stream).await?, report)),
                     None => Either::Right(Reporting::plain(stream, report)),
@@ -167,6 +176,19 @@ impl Address {
             .http2_max_header_list_size(16 << 20)
             .connect_with_connector_lazy(connector)
     }
+
+    /// Counts a connection that failed to open, or that the core closed. Logs it unless the last failure had the same reason.
+    pub(super) fn report_failure(&self, core: &str, reason: &'static str, error: &(dyn Error + 'static)) {
+        count(FAILURES, "reason", reason);
+        if self.logged.lock().replace(reason) != Some(reason) {
+            tracing::warn!(core, reason, error = tls::describe(error), "cannot connect to a core");
+        }
+    }
+
+    /// Logs the next failure, whatever its reason.
+    pub(super) fn recovered(&self) {
+        *self.logged.lock() = None;
+    }
 }
 
 fn host_and_port(uri: &Uri) -> (String, u16) {
@@ -184,22 +206,10 @@ async fn open(uri: &Uri) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Returns a function that reports why a connection ended.
-fn reporter(uri: &Uri) -> impl FnOnce(Failure, &io::Error) + Unpin + Send + use<> {
-    let core = uri.to_string();
-    move |failure, error| report_failure(&core, failure.label(), error)
-}
-
 pub(super) fn describe_failures() {
     let mut reasons: Vec<_> = Failure::ALL.iter().map(|failure| failure.label()).collect();
     reasons.extend(REASONS);
     describe(FAILURES, "Failed connections to cores, by reason.", "reason", &reasons);
-}
-
-/// Counts and logs a connection that failed to open, or that the core closed.
-pub(super) fn report_failure(core: &str, reason: &'static str, error: &dyn Error) {
-    count(FAILURES, "reason", reason);
-    tracing::warn!(core, reason, error = text(error), "cannot connect to a core");
 }
 
 /// A core's host name cannot be resolved.
@@ -230,10 +240,4 @@ pub(super) fn failure_reason(error: &(dyn Error + 'static)) -> &'static str {
         }
     }
     Failure::Other.label()
-}
-
-/// Formats an error with its causes.
-pub(super) fn text(error: &dyn Error) -> String {
-    let texts = successors(Some(error), |error| (*error).source()).map(ToString::to_string);
-    tls::plain(&texts.collect::<Vec<_>>().join(": "))
 }

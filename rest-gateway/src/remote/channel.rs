@@ -24,7 +24,7 @@ use tonic::{Status, body::Body};
 use tower::{service_fn, util::BoxCloneSyncService};
 
 use super::{
-    address::{Address, RemoteError, describe_failures, failure_reason, report_failure, text},
+    address::{Address, RemoteError, describe_failures, failure_reason},
     cores::{self, Cores},
 };
 use crate::settings::Settings;
@@ -88,9 +88,9 @@ async fn call(cores: Arc<Cores>, mut request: http::Request<Body>) -> Result<htt
                 }
                 cores.failed(&core);
                 if failure == Failure::NotConnected {
-                    report_failure(&core.name, failure_reason(&error), &error);
+                    core.address.report_failure(&core.name, failure_reason(&error), &error);
                 }
-                let error = Status::unavailable(format!("{}: {}", core.name, text(&error)));
+                let error = Status::unavailable(format!("{}: {}", core.name, tls::describe(&error)));
                 if !failure.allows_retry(replay.parts.uri.path()) {
                     return Err(error);
                 }

@@ -31,7 +31,7 @@ use tonic::{
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 use tower::ServiceExt as _;
 
-use super::address::{Address, NOT_RESOLVED, failure_reason, report_failure};
+use super::address::{Address, NOT_RESOLVED, failure_reason};
 use crate::{
     limits::{
         CORE_CHECK_INTERVAL, CORE_HEALTH_TIMEOUT, FIRST_CORE_CHECK, LIST_WINDOW, LONG_RESPONSES_PER_CONNECTION,
@@ -62,7 +62,7 @@ pub(super) struct RemoteCore {
     ///
     /// On shared connections, unread responses would use up the window for other calls. A core also limits the streams per connection.
     for_long_responses: Mutex<Vec<(Channel, Arc<()>)>>,
-    address: Address,
+    pub(super) address: Address,
     next: AtomicUsize,
     /// Counter of pending calls. Each call holds a reference.
     in_flight: Arc<()>,
@@ -189,7 +189,7 @@ impl RemoteCore {
                 successors(Some(*error), |error| (*error).source()).any(<dyn Error>::is::<tonic::ConnectError>)
             };
             if let Some(error) = status.source().filter(is_of_connection) {
-                report_failure(&self.name, failure_reason(error), error);
+                self.address.report_failure(&self.name, failure_reason(error), error);
             } else if !matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled) {
                 tracing::warn!(
                     core = self.name,
@@ -199,6 +199,9 @@ impl RemoteCore {
             }
         }
         let serves = is_serving(&health);
+        if serves {
+            self.address.recovered();
+        }
         self.serves.store(serves, Ordering::Relaxed);
         serves
     }
@@ -293,10 +296,11 @@ async fn resolve(cores: &Cores, addresses: &[Address]) {
         }
         match address.resolve().await {
             Ok(resolved) => {
+                address.recovered();
                 found.extend(resolved.into_iter().filter_map(|at| Some((format!("{name}({at})"), address.at(at)?))));
             }
             Err(error) => {
-                report_failure(&name, NOT_RESOLVED, &error);
+                address.report_failure(&name, NOT_RESOLVED, &error);
                 let known = cores.all();
                 let known = known.iter().filter(|core| core.is_at(&name));
                 found.extend(known.map(|core| (core.name.clone(), core.address.clone())));
