@@ -108,7 +108,7 @@ pub(crate) async fn wait_for<T>(
             result => return result,
         };
         if Instant::now() >= end {
-            return Err(error).with_context(|| format!("the service could not start within {:?}", args.start_timeout));
+            return Err(error).with_context(|| format!("gave up after {:?}", args.start_timeout));
         }
         ports.iter_mut().try_for_each(ServicePort::open)?;
         let reason = describe(&error);

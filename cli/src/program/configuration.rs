@@ -48,6 +48,11 @@ pub(crate) fn parse<P: CommandFactory + FromArgMatches>(arguments: impl IntoIter
             let _ = writeln!(std::io::stderr(), "{error}\nThe value comes from the environment variable {variable}.");
             exit(WRONG_SETTING.into())
         }
+        let variables = variables_of_flags(&error, &command).join(", ");
+        if !variables.is_empty() {
+            let _ = writeln!(std::io::stderr(), "{error}\nAs environment variables: {variables}.");
+            exit(WRONG_SETTING.into())
+        }
         without_tokens(error).exit()
     });
     if let Some((flag, other)) = contradiction(&matches) {
@@ -159,10 +164,29 @@ fn similar(name: &str, known: &[String]) -> Option<String> {
 fn variable_of_wrong_value<'c>(error: &clap::Error, command: &'c Command) -> Option<std::ffi::os_str::Display<'c>> {
     let Some(ContextValue::String(shown)) = error.get(ContextKind::InvalidArg) else { return None };
     let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else { return None };
-    let long = shown.strip_prefix("--")?.split([' ', '=']).next()?;
-    let variable = find(command, &|argument| argument.get_long() == Some(long))?.get_env()?;
+    let variable = variable_of_flag(shown, command)?;
     let is_source = std::env::var_os(variable).is_some_and(|set| set == value.as_str());
     is_source.then(|| variable.display())
+}
+
+/// Returns the variables of missing or contradictory flags. The error names only flags, although deployments often set variables.
+fn variables_of_flags(error: &clap::Error, command: &Command) -> Vec<String> {
+    if !matches!(error.kind(), ErrorKind::ArgumentConflict | ErrorKind::MissingRequiredArgument) {
+        return Vec::new();
+    }
+    let named = [ContextKind::InvalidArg, ContextKind::PriorArg].into_iter().filter_map(|kind| error.get(kind));
+    let flags = named.flat_map(|value| match value {
+        ContextValue::String(flag) => std::slice::from_ref(flag),
+        ContextValue::Strings(flags) => flags,
+        _ => &[],
+    });
+    flags.filter_map(|flag| Some(variable_of_flag(flag, command)?.display().to_string())).collect()
+}
+
+/// Returns the variable of a flag in an error, such as `--database-url <URL>`.
+fn variable_of_flag<'c>(shown: &str, command: &'c Command) -> Option<&'c OsStr> {
+    let long = shown.strip_prefix("--")?.split([' ', '=']).next()?;
+    find(command, &|argument| argument.get_long() == Some(long))?.get_env()
 }
 
 /// Finds an argument of a command or its subcommands.

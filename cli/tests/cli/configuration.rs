@@ -55,6 +55,7 @@ fn invalid_settings_fail_before_creating_anything() {
         ),
         (serve(&["--database-url-file", &short]), &[], &["--database-url-file", "postgres://"]),
         (serve(&["--rest-addr", "8080"]), &[], &["--rest-addr", "localhost:8080"]),
+        (serve(&["--rest-addr", "127.0.0.1:99999"]), &[], &["--rest-addr", "between 0 and 65535"]),
         (serve(&["--call-timeout", "30 parsecs"]), &[], &["--call-timeout", "ms"]),
         (serve(&["--rest-max-connections", "0"]), &[], &["--rest-max-connections", "between 1 and"]),
         (serve(&[]), &[("COMPLIANCE_MAX_IN_FLIGHT", "-1")], &["--max-in-flight", "variable COMPLIANCE_MAX_IN_FLIGHT"]),
@@ -89,7 +90,16 @@ fn invalid_settings_fail_before_creating_anything() {
             &["this variable does not exist: set DATABASE_URL"],
         ),
         (serve(&["--jwt-secret", SECRET]), &[("COMPLIANCE_JWT_SECRET_FILE", "/f")], &["cannot be used with"]),
-        (serve(&[]), &[("COMPLIANCE_GRPC_CLIENT_CA", "/f")], &["required", "--grpc-tls-cert"]),
+        (
+            serve(&[]),
+            &[("COMPLIANCE_GRPC_CLIENT_CA", "/f")],
+            &["required", "--grpc-tls-cert", "As environment variables: ", "COMPLIANCE_GRPC_TLS_CERT"],
+        ),
+        (
+            serve(&[]),
+            &[("DATABASE_URL", "postgres://u:Hid4en@h/d"), ("COMPLIANCE_DATABASE_URL_FILE", "/f")],
+            &["cannot be used with", "As environment variables: ", "DATABASE_URL", "COMPLIANCE_DATABASE_URL_FILE"],
+        ),
         (
             serve(&["--rest-addr", "127.0.0.1:7001"]),
             &[("COMPLIANCE_GRPC_ADDR", "127.0.0.1:7001")],
@@ -165,6 +175,15 @@ fn unknown_environment_variables_log_a_warning() {
     assert!(errors.contains(r#"similar="COMPLIANCE_LOG""#), "{errors}");
 }
 
+#[test]
+fn equal_secrets_log_a_warning() {
+    let mut command = compliance(&DataDir::new());
+    command.args(["doctor", "--core-url", "http://127.0.0.1:1"]);
+    command.envs([("COMPLIANCE_JWT_SECRET", SECRET), ("COMPLIANCE_JWT_SECOND_SECRET", SECRET)]);
+    let (_, _, errors) = output(&mut command);
+    assert!(errors.contains("COMPLIANCE_JWT_SECOND_SECRET) equals the first secret"), "{errors}");
+}
+
 /// A tier warns once about settings of the other tier, but not about settings of other commands.
 #[test]
 fn settings_of_the_other_tier_log_a_warning() {
@@ -188,6 +207,7 @@ fn settings_of_the_other_tier_log_a_warning() {
     ] {
         let mut command = compliance(&data);
         command.arg(tier).envs(variables).env("DATABASE_URL", "mysql://h/d").env_remove(unset);
+        command.env_remove("COMPLIANCE_GRPC_SHUTDOWN_DELAY").env_remove("COMPLIANCE_REST_SHUTDOWN_DELAY");
         let (status, _, errors) = output(&mut command);
         let warnings: Vec<_> = errors.lines().filter(|line| line.contains("WARN")).collect();
         assert!(status.code() == Some(2) && warnings.len() == 1, "{tier}: {errors}");

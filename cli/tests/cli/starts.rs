@@ -112,7 +112,7 @@ fn start_timeout_error_reports_cause() {
         .envs([SECRET]);
     let (status, _, log) = output(command.stdin(Stdio::null()));
     assert_eq!(status.code(), Some(1), "{log}");
-    assert!(log.contains("could not start within 1s: cannot connect to the database d at 127.0.0.1"), "{log}");
+    assert!(log.contains("gave up after 1s: cannot connect to the database d at 127.0.0.1"), "{log}");
     assert!(log.contains("not ready: waiting") && !log.contains("hidden"), "{log}");
     // The core does not wait after an invalid setting.
     let mut command = compliance(&DataDir::new());

@@ -1,6 +1,7 @@
 //! Finds the `PostgreSQL` server programs on this machine.
 
 use std::{
+    collections::HashSet,
     env, fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -57,15 +58,26 @@ impl Installation {
         if looked.is_empty() {
             looked.push("PATH, /usr/lib/postgresql, /usr/pgsql-*, Homebrew".to_owned());
         }
-        let migrate = "migrate the data with pg_upgrade or pg_dumpall, ";
-        let (missing, wanted, migrate) = match major.map(|major| format!("PostgreSQL {major}")) {
-            None => (format!("PostgreSQL server (version {OLDEST_MAJOR} or newer)"), "one".to_owned(), ""),
-            Some(wanted) => (format!("{wanted}, which created the database,"), wanted, migrate),
+        let (missing, wanted, migrate) = match major {
+            None => (
+                format!("PostgreSQL server (version {OLDEST_MAJOR} or newer)"),
+                "one (Debian, Ubuntu: `apt-get install postgresql`; Fedora, RHEL: `dnf install postgresql-server`; \
+                 Alpine: `apk add postgresql`; Arch: `pacman -S postgresql`; macOS: `brew install postgresql@17`)"
+                    .to_owned(),
+                "",
+            ),
+            Some(major) => (
+                format!("PostgreSQL {major}, which created the database,"),
+                format!(
+                    "PostgreSQL {major} (Debian, Ubuntu: `apt-get install postgresql-{major}`, if necessary from \
+                     apt.postgresql.org; Fedora, RHEL: `dnf install postgresql{major}-server` from yum.postgresql.org; \
+                     Alpine: `apk add postgresql{major}`; macOS: `brew install postgresql@{major}`)"
+                ),
+                "migrate the data with pg_upgrade or pg_dumpall, ",
+            ),
         };
         Err(Error::Other(format!(
-            "found no {missing} on this machine. Install {wanted} (Debian, Ubuntu: `apt-get install postgresql`; \
-             Fedora, RHEL: `dnf install postgresql-server`; Alpine: `apk add postgresql`; Arch: `pacman -S postgresql`; \
-             macOS: `brew install postgresql@17`), set {BIN_DIR_VARIABLE} to the folder that contains \
+            "found no {missing} on this machine. Install {wanted}, set {BIN_DIR_VARIABLE} to the folder that contains \
              `postgres`, `initdb` and `pg_ctl`, {migrate}or specify a running server with --database-url. Searched: {}",
             looked.join("; ")
         )))
@@ -114,6 +126,8 @@ fn candidates() -> Vec<PathBuf> {
     dirs.push(PathBuf::from("/usr/local/pgsql/bin"));
     // Keeps folders without server programs out of error messages.
     dirs.retain(|dir| is_program(&dir.join("postgres")) || is_program(&dir.join("initdb")));
+    let mut seen = HashSet::new();
+    dirs.retain(|dir| seen.insert(fs::canonicalize(dir).unwrap_or_else(|_| dir.clone())));
     dirs
 }
 
@@ -159,6 +173,8 @@ mod tests {
     #[tokio::test]
     async fn missing_version_error_suggests_packages() {
         let error = Installation::find(Some(9_999)).await.unwrap_err().to_string();
-        assert!(error.contains("apt-get install postgresql") && error.contains("brew install"), "{error}");
+        assert!(error.contains("apt-get install postgresql-9999`") && error.contains("brew install"), "{error}");
+        let searched: Vec<_> = error.split_once("Searched: ").unwrap().1.split("; ").collect();
+        assert_eq!(searched.iter().collect::<HashSet<_>>().len(), searched.len(), "{error}");
     }
 }

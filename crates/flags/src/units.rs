@@ -41,6 +41,10 @@ pub fn count(range: RangeInclusive<usize>) -> impl Fn(&str) -> Result<usize, Str
 
 /// Parses `host:port`, where the host is an IP address or a name. For a name, prefers an IPv4 address.
 pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.rsplit_once(':').map_or("", |(_, port)| port);
+    if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_err() {
+        return Err("the port must be between 0 and 65535".to_owned());
+    }
     let addresses = text.to_socket_addrs().map_err(|_| {
         "must be host:port, such as 127.0.0.1:8080, [::1]:8080 or localhost:8080; host names must resolve".to_owned()
     })?;
@@ -106,5 +110,6 @@ mod tests {
         for wrong in ["", "8080", "localhost", "localhost:", "localhost:99999", "http://localhost:80", "::1:x"] {
             assert!(listen_address(wrong).is_err(), "{wrong}");
         }
+        assert!(listen_address("127.0.0.1:99999").unwrap_err().contains("between 0 and 65535"));
     }
 }

@@ -41,10 +41,11 @@ end $$";
 /// A role other than the schema's owner succeeds only if the schema is up to date.
 pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(), DatabaseError> {
     let database = database.into();
-    match check_migrated(&database.pool, schema).await {
-        Err(DatabaseError::NotMigrated { .. } | DatabaseError::NotDistributed { .. }) => {}
+    let missing = match check_migrated(&database.pool, schema).await {
+        Err(DatabaseError::NotMigrated { missing, .. }) => missing,
+        Err(DatabaseError::NotDistributed { .. }) => 0,
         other => return other,
-    }
+    };
     refuse_other_superuser(&database.pool).await?;
     // A session-level advisory lock keeps other processes from migrating at the same time.
     database.require_session("`compliance migrate`")?;
@@ -75,6 +76,7 @@ pub async fn migrate(database: impl Into<Database>, schema: &Schema) -> Result<(
         citus::distribute(&mut connection, schema).await?;
     }
     let _ = connection.close().await;
+    tracing::info!(steps = missing, "migrated the database schema");
     Ok(())
 }
 

@@ -192,6 +192,9 @@ fn rejection(name: &str, value: &str) -> Option<Cow<'static, str>> {
         ("sslrootcert" | "ssl-root-cert" | "ssl-ca", "system") => {
             "must be a file with CA certificates in PEM format, such as /etc/ssl/certs/ca-certificates.crt"
         }
+        ("sslrootcert" | "ssl-root-cert" | "ssl-ca" | "sslcert" | "ssl-cert" | "sslkey" | "ssl-key", "") => {
+            "is empty: set it to a file, or remove it"
+        }
         (name, value) if MODE.contains(&name) && PgSslMode::from_str(value).is_err() => {
             "must be disable, allow, prefer, require, verify-ca or verify-full"
         }
@@ -295,6 +298,7 @@ mod tests {
             ("postgres://u:hidden/x@h/d", "%2F"),
             ("postgres://u:hidden?x@h/d", "%3F"),
             ("postgres://u:hidden?x@h/d?sslmode=disable", "%3F"),
+            ("postgres://h/d?sslrootcert=", "the parameter sslrootcert is empty"),
             ("postgres://h/d?sslrootcert=/nonexistent", "the parameter sslrootcert: cannot read /nonexistent"),
             ("postgres://h/d?sslrootcert=/dev/null", "the parameter sslrootcert: /dev/null"),
             ("postgres://h/d?sslcert=/dev/null&sslkey=/dev/null", "the parameter sslcert: /dev/null"),
