@@ -131,14 +131,10 @@ impl DatabaseServer {
         pool.with_context(|| format!("cannot connect to {}", self.description))
     }
 
-    /// Logs which database a command is about to change.
-    pub(crate) fn name_changed(&self) {
-        tracing::info!(database = self.description, "changing the database");
-    }
-
-    /// Logs which database a command uses.
-    pub(crate) fn name_used(&self) {
-        tracing::info!(database = self.description, "using the database");
+    /// Logs which database a command uses or is about to change.
+    pub(crate) fn name(&self, has_changes: bool) {
+        let use_of = if has_changes { "changing" } else { "using" };
+        tracing::info!(database = self.description, "{use_of} the database");
     }
 
     pub(crate) async fn close(self, pool: &PgPool) -> anyhow::Result<()> {
@@ -166,11 +162,7 @@ pub(crate) fn run_as_owner<T>(
         let pool = server.connect_as_owner(1).await?;
         let result = async {
             check_migrated(&pool).await?;
-            if has_changes {
-                server.name_changed();
-            } else {
-                server.name_used();
-            }
+            server.name(has_changes);
             command(&mut *pool.acquire().await?).await
         };
         let result = result.await.map_err(name_owner);

@@ -60,7 +60,8 @@ pub(crate) struct ExportArgs {
 pub(crate) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     crate::program::block_on(Box::pin(async {
         let mut signals = crate::program::Signals::listen()?;
-        let service = signals.or(Box::pin(Service::open(&args.service, args.company, args.what.scope()))).await?;
+        let service =
+            signals.or(Box::pin(Service::open(&args.service, args.company, args.what.scope(), false))).await?;
         let exported = signals.or(Box::pin(export(&service, args))).await.context("the export is incomplete");
         // A signal also interrupts `close`, and stops the database.
         let closed = signals.or(Box::pin(service.close())).await;

@@ -181,7 +181,7 @@ async fn import(what: &What) -> anyhow::Result<ExitCode> {
     let service = if args.dry_run && !matches!(rows, Rows::Affiliates(_, AffiliateArgs { sync: true, .. })) {
         None
     } else {
-        Some(signals.or(Box::pin(Service::open(&args.service, args.company, kind.scope()))).await?)
+        Some(signals.or(Box::pin(Service::open(&args.service, args.company, kind.scope(), true))).await?)
     };
     // Send rows until a signal arrives, or check them without a service. Then report the result.
     let imported = Box::pin(async {

@@ -36,6 +36,14 @@ pub(crate) fn print(line: &str) -> anyhow::Result<()> {
     writeln!(stdout(), "{line}").context("cannot print the result")
 }
 
+/// Returns a number with its noun.
+pub(crate) fn counted(number: impl TryInto<u64>, one: &str, several: &str) -> String {
+    match number.try_into().unwrap_or_default() {
+        1 => format!("1 {one}"),
+        number => format!("{number} {several}"),
+    }
+}
+
 /// Returns whether a path is a device or a pipe. The command writes directly to devices and pipes, and never replaces them with a file.
 pub(crate) fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())

@@ -112,10 +112,15 @@ type Channel = BoxCloneSyncService<http::Request<Body>, http::Response<Body>, Bo
 
 impl Service {
     /// Connects to the service or starts it, with a token for a company and an optional scope.
-    pub(crate) async fn open(args: &ServiceArgs, company: i64, scope: Option<&str>) -> anyhow::Result<Self> {
+    pub(crate) async fn open(
+        args: &ServiceArgs,
+        company: i64,
+        scope: Option<&str>,
+        has_changes: bool,
+    ) -> anyhow::Result<Self> {
         let claims = Claims { scope: scope.map(str::to_owned), ..Claims::new(company, unix_now()?, TOKEN_SECONDS) };
         let Some(url) = args.core_url.as_ref().map(PrivateUrl::reveal).filter(|url| !url.is_empty()) else {
-            return Self::start(args, &claims).await;
+            return Self::start(args, &claims, has_changes).await;
         };
         let settings = rest_gateway::Settings {
             core_tls: args.core_tls.load_for(&args.core_url)?,
@@ -134,7 +139,7 @@ impl Service {
     }
 
     /// Starts a core in this process. A random secret signs its token, because access to the database already allows everything.
-    async fn start(args: &ServiceArgs, claims: &Claims) -> anyhow::Result<Self> {
+    async fn start(args: &ServiceArgs, claims: &Claims, has_changes: bool) -> anyhow::Result<Self> {
         let secret = Secret::new(rand::random::<[u8; 32]>())?;
         let token = issue(&secret, claims)?;
         let keys = KeySource { secret: Some(secret), ..KeySource::default() };
@@ -146,7 +151,7 @@ impl Service {
             check_migrated(&database.pool).await?;
             database.pool.close().await;
         }
-        server.name_used();
+        server.name(has_changes);
         let database = server.connect(CONNECTIONS, None).await?;
         // Commands have no rate limit, and their timeouts are long.
         let settings = CoreSettings {

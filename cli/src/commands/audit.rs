@@ -11,11 +11,11 @@ use clap::{Args, Subcommand};
 use compliance_api::MAX_ID;
 use core_server::audit::{self, Checkpoint, Drop, Restore, Retained};
 use sqlx::PgConnection;
-use time::{OffsetDateTime, UtcOffset};
+use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
 
 use crate::{
     database::{DatabaseArgs, run_as_owner},
-    output::print,
+    output::{counted, print},
 };
 
 /// Exit status for an altered record.
@@ -82,6 +82,7 @@ async fn verify(
     for &each in &companies {
         erased += audit::erased(&mut *connection, each).await?;
         for Restore { first, last, time } in audit::restores(&mut *connection, each).await? {
+            let time = time.format(&Rfc3339)?;
             print(&format!("company {each}: a restore lost positions {first} to {last}; detected at {time}"))?;
         }
         retention.add(audit::retained(&mut *connection, each).await?, audit::drops(&mut *connection, each).await?);
@@ -97,11 +98,14 @@ async fn verify(
         }
     }
     if broken == 0 {
-        let (verified, compared) = (companies.len(), checkpoints.len());
+        let (companies, checkpoints) = (companies.len(), checkpoints.len());
+        let verified = match companies {
+            1 => "the record of changes for 1 company is intact and matches".to_owned(),
+            _ => format!("the records of changes for {companies} companies are intact and match"),
+        };
+        let compared = counted(checkpoints, "checkpoint", "checkpoints");
         let erased = if erased > 0 { format!("; they contain {erased} erased rows") } else { String::new() };
-        print(&format!(
-            "the records of changes for {verified} companies are intact and match {compared} checkpoints{erased}"
-        ))?;
+        print(&format!("{verified} {compared}{erased}"))?;
         retention.print()?;
     }
     retention.print_drops(company.is_some())?;
@@ -170,7 +174,9 @@ impl Retention {
 
     fn print(&self) -> anyhow::Result<()> {
         match self.since {
-            Some(since) => print(&format!("kept: {} changes, since {}", self.changes, day(since))),
+            Some(since) => {
+                print(&format!("kept: {}, since {}", counted(self.changes, "change", "changes"), day(since)))
+            }
             None => print("kept: no changes"),
         }
     }
@@ -178,8 +184,11 @@ impl Retention {
     /// Prints drops: positions for one company, counts for several companies.
     fn print_drops(&self, is_one: bool) -> anyhow::Result<()> {
         for Drop { after, position, changes, part, days, dropped_at, dropped_by, program } in &self.drops {
-            let dropped =
-                if is_one { format!("changes {} to {position}", after + 1) } else { format!("{changes} changes") };
+            let dropped = if is_one {
+                format!("changes {} to {position}", after + 1)
+            } else {
+                counted(*changes, "change", "changes")
+            };
             let when = day(*dropped_at);
             print(&match (part, days) {
                 (Some(part), Some(days)) => format!(

@@ -86,7 +86,7 @@ async fn generate(args: &DemoDataArgs, server: &DatabaseServer, pool: &PgPool) -
     let size = Size { affiliates: args.affiliates, urls: args.urls, cases: args.cases };
     let programme = Programme::new(args.company, args.seed, size, until.midnight().assume_utc());
     if args.replace {
-        server.name_changed();
+        server.name(true);
         erasure::erase_company(&mut *pool.acquire().await?, args.company).await?;
     }
     let progress = Progress::default();

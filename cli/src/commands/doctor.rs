@@ -39,6 +39,7 @@ use super::{
 use crate::{
     data_dir::DataDirArgs,
     database::{DatabaseArgs, DatabaseServer, run_as_owner},
+    output::counted,
     program::{
         CoreTlsArgs, Descriptors, Hidden, InvalidSetting, Port, RestTlsArgs, describe, from_value_or_file, unix_now,
         without_scheme,
@@ -71,7 +72,9 @@ const SERVER: &str = "
             - coalesce(current_setting('reserved_connections', true)::bigint, 0)
             - greatest(0, (select sum(numbackends)::bigint from pg_stat_database)
                 - (select count(*) from pg_stat_activity
-                   where usename = current_user and application_name = current_setting('application_name')))";
+                   where usename = current_user and application_name = current_setting('application_name'))),
+        case when (select ssl from pg_stat_ssl where pid = pg_backend_pid()) then ', over TLS'
+             when inet_server_addr() is null then '' else ', without encryption' end";
 
 /// Check whether this machine has what a service needs: ports, certificates, the database and its connections, permissions, keys, a token,
 /// file descriptors, and the cores behind a gateway. With --counts, check the stored data instead.
@@ -307,7 +310,7 @@ async fn check_database(args: &DoctorArgs, findings: &mut Findings) {
 /// Checks a reachable database.
 async fn ask(args: &DoctorArgs, server: &DatabaseServer, findings: &mut Findings) -> anyhow::Result<()> {
     let pool = server.open().await?.pool;
-    let (version, number, takes_writes, free): (String, i32, bool, i64) =
+    let (version, number, takes_writes, free, encryption): (String, i32, bool, i64, String) =
         sqlx::query_as(SERVER).fetch_one(&pool).await?;
     ensure!(
         takes_writes,
@@ -316,7 +319,7 @@ async fn ask(args: &DoctorArgs, server: &DatabaseServer, findings: &mut Findings
     let found = if number < 150_000 {
         Err(anyhow!("PostgreSQL {version} is older than 15"))
     } else {
-        ok(format!("PostgreSQL {version} responds: {}", server.description))
+        ok(format!("PostgreSQL {version} responds{encryption}: {}", server.description))
     };
     findings.add("database", found, "upgrade to PostgreSQL 15 or newer");
     let schema = schema(&pool).await;
@@ -386,8 +389,9 @@ fn retention(Months { days, missing, overdue }: &Months, expected: Option<i32>) 
 /// Checks whether there are enough connections for all cores, plus one more core during a rolling restart. `owner` has `free` connections left.
 fn connections(of_core: u32, cores: u32, free: i64, owner: &str) -> Found {
     let left = free - i64::from(of_core) * i64::from(cores);
+    let cores = counted(cores, "core", "cores");
     let found = format!(
-        "{cores} cores × {of_core} connections, and a rolling restart needs another {of_core}; {owner} has {free} left"
+        "{cores} × {of_core} connections, and a rolling restart needs another {of_core}; {owner} has {free} left"
     );
     ensure!(left >= 0, found);
     warn_if(left < i64::from(of_core), found)

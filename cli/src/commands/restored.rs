@@ -5,7 +5,7 @@ use core_server::database::{Jump, jump_ahead};
 
 use crate::{
     database::{DatabaseArgs, run_as_owner},
-    output::print,
+    output::{counted, print},
 };
 
 /// Advance positions and IDs after a restored backup, or after a failover that lost changes. Readers of lost changes then receive 410, and
@@ -32,5 +32,6 @@ pub(super) fn run(args: &RestoredArgs) -> anyhow::Result<()> {
     }
     let companies = jumps.iter().filter(|jump| jump.kind == "company").count();
     let sequences = jumps.len() - companies;
-    print(&format!("advanced the positions of {companies} companies and the IDs of {sequences} record types"))
+    let companies = counted(companies, "company", "companies");
+    print(&format!("advanced the positions of {companies} and the IDs of {sequences} record types"))
 }

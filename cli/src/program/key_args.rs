@@ -163,6 +163,12 @@ impl KeyArgs {
             jwks_url: url.map(|url| (url, key_set::fetch as Fetch)),
             jwks_ca: self.jwks_ca.clone(),
         };
+        let token = |secret: &Secret| self.signing.issue(secret, Claims::new(1, 0, 1)).ok();
+        if let (Some(first), Some(second)) = (&source.secret, &source.second_secret)
+            && token(first) == token(second)
+        {
+            tracing::warn!("{} equals the first secret, so it has no effect", named("jwt-second-secret"));
+        }
         let has_secret = source.secret.is_some() || source.second_secret.is_some();
         if !has_secret && source.jwks_file.is_none() && source.jwks_url.is_none() {
             return Ok(None);

@@ -158,9 +158,8 @@ fn verify_ignores_positions_skipped_by_restores() {
     let lines: Vec<&str> = printed.lines().collect();
     assert_eq!(lines[1], format!("kept: 2 changes, since {today}"));
     assert!(lines[2].starts_with("dropped: 2 changes of changes_y2020m01, on "), "{printed}");
-    let before = format!(
-        "dropped: 1 changes, by an earlier release that did not record the drop; detected on {today} by {by} ("
-    );
+    let before =
+        format!("dropped: 1 change, by an earlier release that did not record the drop; detected on {today} by {by} (");
     assert!(lines[3].starts_with(&before), "{printed}");
 
     programs.run("delete from changes where company_id = 8; delete from change_positions where company_id = 8");

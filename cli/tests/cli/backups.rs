@@ -151,7 +151,7 @@ fn documented_commands_restore_live_database() {
 
     // Report a restore that the service cannot detect.
     let printed = shell.paste("restored");
-    assert!(printed.contains("company 7: positions ") && printed.contains("positions of 1 companies"), "{printed}");
+    assert!(printed.contains("company 7: positions ") && printed.contains("positions of 1 company and"), "{printed}");
     let (_, page) = service.request("GET", "/api/changes", &token, "");
     let end = page["data"]["last_position"].as_i64().unwrap();
     assert!(end > again && end < 1 << 53, "{end}");
