@@ -55,7 +55,7 @@ pub(crate) fn stored(data_dir: &Path) -> anyhow::Result<Option<Secret>> {
     let unreadable = || format!("cannot read the secret file {shown}");
     let file = match File::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other.with_context(unreadable)?,
+        other => other.map_err(InvalidSetting::unreadable(&path))?,
     };
     let meta = file.metadata().with_context(unreadable)?;
     let setting = format!("the secret file {shown}");

@@ -15,6 +15,7 @@ use compliance_api::{
     BUILD_PROFILE,
     token::{Claims, KeySource, Secret, Verifier},
 };
+use embedded_postgres::check_data_dir;
 use fixtures::DEMO_COMPANY;
 use rest_gateway::Settings;
 use time::OffsetDateTime;
@@ -74,8 +75,11 @@ async fn serve(args: &ServeArgs, shutdown: CancellationToken) -> anyhow::Result<
     let given_keys = wait_for(&args.core.start, &mut ports, async || args.core.keys.given().await);
     let Some(given_keys) = shutdown.run_until_cancelled(given_keys).await.transpose()? else { return Ok(()) };
     let data_dir = args.data_dir.choose()?;
+    // Like invalid settings, an unusable folder or secret is reported before anything is created.
+    if given_database.is_none() {
+        check_data_dir(&data_dir)?;
+    }
     if given_keys.is_none() {
-        // Like an invalid setting, an invalid secret is reported before anything is created.
         secret::stored(&data_dir)?;
     }
     let start = DatabaseServer::start(given_database, &data_dir, args.core.core.database_connections);

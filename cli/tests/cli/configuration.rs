@@ -70,17 +70,6 @@ fn invalid_settings_fail_before_creating_anything() {
             &[],
             &["--jwks-url", "ftp://host/keys does not have the form https://"],
         ),
-        (
-            words(&["gateway", "--core-url", "ftp://core"]),
-            &[("COMPLIANCE_JWT_SECRET", SECRET)],
-            &["--core-url", "ftp://core"],
-        ),
-        (
-            words(&["gateway", "--core-url", "http://core:80,http://CORE"]),
-            &[("COMPLIANCE_JWT_SECRET", SECRET)],
-            &["--core-url", "http://core:80/ and http://CORE/ are the same core"],
-        ),
-        (words(&["export", "urls", "--company", "7", "--core-url", "core"]), &[], &["--core-url", "core"]),
         (words(&["health", "core:50051"]), &[], &["core:50051: must begin with http://"]),
         (serve(&["--config", "/f"]), &[], &["--config", "unexpected argument"]),
         (serve(&[]), &[("COMPLIANCE_CONFIG", "/f")], &["COMPLIANCE_CONFIG", "configuration files are not supported"]),
@@ -151,6 +140,17 @@ fn invalid_settings_fail_before_creating_anything() {
 fn unusable_core_addresses_and_certificates_are_rejected() {
     let words = |arguments: &[&str]| arguments.iter().map(|word| (*word).to_owned()).collect();
     let cases: Vec<Wrong> = vec![
+        (
+            words(&["gateway", "--core-url", "ftp://core"]),
+            &[("COMPLIANCE_JWT_SECRET", SECRET)],
+            &["--core-url", "ftp://core"],
+        ),
+        (
+            words(&["gateway", "--core-url", "http://core:80,http://CORE"]),
+            &[("COMPLIANCE_JWT_SECRET", SECRET)],
+            &["--core-url", "http://core:80/ and http://CORE/ are the same core"],
+        ),
+        (words(&["export", "urls", "--company", "7", "--core-url", "core"]), &[], &["--core-url", "core"]),
         (
             words(&["gateway", "--core-url", "http://127.0.0.1:1,http://127.0.0.1:2", "--core-ca", "/f"]),
             &[("COMPLIANCE_JWT_SECRET", SECRET)],
