@@ -45,6 +45,13 @@ class ClientTest(unittest.TestCase):
         self.assertIn(read, list(self.client.affiliates()))
         self.assertEqual(list(self.client.affiliates(q=self.name, status="probation", country="us")), [read])
 
+    def test_query_values_have_the_form_that_the_service_reads(self) -> None:
+        file = f"client_affiliate_id,affiliate_name\n{self.name},{self.name}\n".encode()
+        query = {"validate_only": True, "report_absent": False, "columns": (), "absent_status": None}
+        results = self.client.call("POST", "/affiliates:sync", query, file)["data"]["results"]
+        self.assertEqual([result["outcome"] for result in results], ["created"])
+        self.assertEqual(self.client.search_affiliates(self.name), [])
+
     def test_errors_include_code_or_violations(self) -> None:
         self.client.create_affiliate(self.affiliate())
         taken = self.refusal(self.client.create_affiliate, self.affiliate())

@@ -91,8 +91,8 @@ export class Transport {
     const url = new URL(this.#base + pathOf(path));
     for (const [name, value] of Object.entries(query ?? {})) {
       for (const one of Array.isArray(value) ? value : [value]) {
-        if (one !== undefined) {
-          url.searchParams.append(name, String(one));
+        if (one !== undefined && one !== null) {
+          url.searchParams.append(name, one instanceof Date ? one.toISOString() : String(one));
         }
       }
     }

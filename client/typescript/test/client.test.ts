@@ -71,6 +71,13 @@ test("whole lists reject sorting and paging", async () => {
   assert.deepEqual([page.meta.current_page, page.data.length], [2, 1]);
 });
 
+test("query values have the form that the service reads", async () => {
+  const query = { as_of: new Date(), status: null, country: undefined };
+  const [first] = await all(client.affiliates());
+  const read = (await client.call("GET", `/affiliates/${first?.id}`, { query })) as { data: Affiliate };
+  assert.deepEqual(read.data.id, first?.id);
+});
+
 test("call rejects misplaced options", async () => {
   const reason = { name: "TypeError", message: /^call takes one object with options/ };
   await assert.rejects(client.call("GET", "/urls", { page: 2 } as never), reason);

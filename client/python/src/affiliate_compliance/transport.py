@@ -132,7 +132,7 @@ class Transport:
             response = self.session.request(
                 method,
                 self.base + path_of(path),
-                params=query,
+                params={name: text_of(value) for name, value in (query or {}).items()},
                 json=None if isinstance(body, bytes) else body,
                 data=body if isinstance(body, bytes) else None,
                 headers=kind_of(body) | dict(headers or {}),
@@ -239,6 +239,13 @@ def kind_of(body: Any) -> dict[str, str]:
     if not isinstance(body, bytes):
         return {}
     return {"Content-Type": WORKBOOK if body.startswith(b"PK\x03\x04") else "text/csv"}
+
+
+def text_of(value: Any) -> Any:
+    """Returns a query value in the form that the service reads. `requests` would send `True`."""
+    if isinstance(value, (list, tuple)):
+        return [text_of(one) for one in value]
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def path_of(path: str) -> str:
