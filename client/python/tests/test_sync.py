@@ -132,6 +132,9 @@ class Options(SyncTest):
         self.assertEqual(refused.returncode, 1, refused.stderr)
         self.assertIn("Row 2, cell C2: ", refused.stderr)
         self.assertIn("Use --sheet.", self.stopped("--sheet", "2027"))
+        self.path.write_text("client_affiliate_id,affiliate_name\n1,Ann\n")
+        unused = self.stopped("--sheet", "2027")
+        self.assertTrue("remove it." in unused and "Use" not in unused, unused)
 
     def test_exported_list_syncs_without_changes(self) -> None:
         nasty = ("@handle", "+49 30 1", "=1+1", "-5", "'=1", "''+1", "'t Hooft", "'", " =1", " both ", '"quoted", and', "a\r\nb", "\ttab", "a,b;c")

@@ -121,7 +121,11 @@ def sentence(error: ComplianceError) -> str:
     if not isinstance(error, Invalid):
         return str(error).replace("max_absent", "--max-absent")
     sentences = ((sentence, OPTIONS.get(path)) for path, sentences in error.violations.items() for sentence in sentences)
-    return "422: " + "\n".join(f"{sentence} Use {option}." if option else sentence for sentence, option in sentences)
+    return "422: " + "\n".join(
+        # An option without an effect resolves nothing.
+        f"{sentence} Use {option}." if option and not sentence.endswith("remove it.") else sentence
+        for sentence, option in sentences
+    )
 
 
 def request_id(error: Exception) -> str:
