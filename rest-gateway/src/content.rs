@@ -2,6 +2,7 @@
 
 use compliance_api::{error::Error, rules::Violations};
 use http::{HeaderMap, header::CONTENT_TYPE};
+use strsim::normalized_damerau_levenshtein;
 
 /// Media types of spreadsheet files: CSV and XLSX.
 pub const FILES: [&str; 2] = ["text/csv", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"];
@@ -13,9 +14,26 @@ pub const FILE_OPTIONS: [&str; 5] = ["dates", "encoding", "sheet", "columns", "e
 const FOREIGN_OPTIONS: [&str; 7] =
     ["absent", "absentstatus", "map", "maxabsent", "reportabsent", "validateonly", "dryrun"];
 
+/// Minimum similarity between a misspelled option and its correct name, from 0 to 1.
+const SIMILAR: f64 = 0.7;
+
+/// Returns the violation if an unknown name seems to mean one of the request's options.
+pub(crate) fn misspelled_option(name: &str, known: &[&str]) -> Option<String> {
+    let meant = if squeezed(name) == "dryrun" { "validate_only".to_owned() } else { name.to_ascii_lowercase() };
+    let similarity = |option: &&str| normalized_damerau_levenshtein(&meant, option);
+    let nearest = known.iter().max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
+    let nearest = nearest.filter(|option| similarity(option) >= SIMILAR)?;
+    Some(format!("The option {name} does not exist. Use {nearest}."))
+}
+
 /// Returns whether a query parameter is an option of another operation, body or program.
 pub(crate) fn is_foreign_option(name: &str) -> bool {
-    FOREIGN_OPTIONS.contains(&&*name.to_ascii_lowercase().replace(['_', '-'], ""))
+    FOREIGN_OPTIONS.contains(&&*squeezed(name))
+}
+
+/// Returns a name in lower case, without separators.
+fn squeezed(name: &str) -> String {
+    name.to_ascii_lowercase().replace(['_', '-'], "")
 }
 
 /// Returns whether the body is a table file. Any other body is JSON.

@@ -107,6 +107,11 @@ pub(crate) fn is_parameter(field: &Field) -> bool {
         && !matches!(field.kind, Kind::Message(_))
 }
 
+/// Returns the names of a request's options: its fields that are query parameters of a file.
+pub(crate) fn options_of(request: &Message) -> impl Iterator<Item = &'static str> {
+    request.fields.iter().filter(|field| is_parameter(field)).map(|field| field.name)
+}
+
 /// Returns the header that lists unknown query parameters. On an unknown route, all parameters are unknown.
 pub(crate) fn ignored_parameters(
     route: Option<&Route>,

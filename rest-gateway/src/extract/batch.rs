@@ -17,7 +17,14 @@ use super::{
     object::{Object, Value, ValueShape, report},
     request::{Draft, accept},
 };
-use crate::route::{Ignored, Location};
+use crate::{
+    content::misspelled_option,
+    limits::MAX_IGNORED_CHARS,
+    route::{Ignored, Location, options_of},
+};
+
+/// Maximum number of unknown keys to compare with the options.
+const MAX_COMPARED: usize = 1000;
 
 /// A received body.
 pub(crate) struct Input<'de> {
@@ -200,6 +207,7 @@ impl<'de, M: Check + Message + Default, R: Check> Shape<'de> for &mut Document<'
     }
 
     fn object<A: MapAccess<'de>>(self, mut entries: A) -> Result<bool, A::Error> {
+        let (options, mut unknown) = (options_of(R::MESSAGE).collect::<Vec<_>>(), 0);
         while let Some(Key(name)) = entries.next_key()? {
             if name == list_name::<R>() {
                 // The last list wins. Discard an earlier list with its violations.
@@ -210,6 +218,14 @@ impl<'de, M: Check + Message + Default, R: Check> Shape<'de> for &mut Document<'
             {
                 self.ignored.note_known(Location::Top, &name);
             } else {
+                unknown += 1;
+                if unknown <= MAX_COMPARED
+                    && name.len() <= MAX_IGNORED_CHARS
+                    && let Some(message) = misspelled_option(&name, &options)
+                {
+                    // Ignoring an option could save what the caller only wants to check.
+                    self.violations.report(&*name, |_| message);
+                }
                 self.ignored.add(Location::Top, &name);
                 entries.next_value::<IgnoredAny>()?;
             }

@@ -20,7 +20,6 @@ use prost::Message;
 use serde::Serialize;
 use serde_json::{Value, json};
 use spreadsheets::{Empty, Encoding, FileError, Options, Order, Row, RowError, Table, TableRecord};
-use strsim::normalized_damerau_levenshtein;
 
 use super::{
     body::{FileHead, RequestBody},
@@ -28,35 +27,28 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    content::{FILE_OPTIONS, is_foreign_option},
+    content::{FILE_OPTIONS, is_foreign_option, misspelled_option},
     envelope::{OfFile, Rejection, respond_invalid},
     limits::FILE_TIME,
-    route::is_parameter,
+    route::options_of,
 };
 
 /// Step size of memory reservations, in bytes.
 const MEMORY_STEP: usize = 1 << 20;
 /// Memory for a row's result, in bytes.
 const RESULT: usize = 256;
-/// Minimum similarity between a misspelled option and its correct name, from 0 to 1.
-const SIMILAR: f64 = 0.7;
 
 impl FileHead {
     /// Returns the request with its own options, and the options for reading the file.
     fn options<R: Check + Message + Default>(&self, is_workbook: bool) -> Result<(R, Options), Error> {
         let (request, mut violations) = self.query.beside_list::<R>()?;
         let mut options = Options::default();
-        let of_request = R::MESSAGE.fields.iter().filter(|field| is_parameter(field)).map(|field| field.name);
-        let known: Vec<&str> = FILE_OPTIONS.into_iter().chain(of_request).collect();
+        let known: Vec<&str> = FILE_OPTIONS.into_iter().chain(options_of(R::MESSAGE)).collect();
         let mut given = HashSet::new();
         for (name, value) in self.query.parameters() {
             if !known.contains(&&*name) {
                 // Other parameters have no effect, as in JSON requests.
-                let lower = name.to_ascii_lowercase();
-                let similarity = |option: &&str| normalized_damerau_levenshtein(&lower, option);
-                let nearest = known.iter().max_by(|one, other| similarity(one).total_cmp(&similarity(other)));
-                if let Some(meant) = nearest.filter(|option| similarity(option) >= SIMILAR) {
-                    let message = format!("The option {name} does not exist. Use {meant}.");
+                if let Some(message) = misspelled_option(&name, &known) {
                     violations.report(name, |_| message);
                 } else if is_foreign_option(&name) {
                     let options = known.join(", ");

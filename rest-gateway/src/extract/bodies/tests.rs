@@ -53,6 +53,32 @@ fn unknown_keys_are_ignored_and_last_duplicate_wins() {
 }
 
 #[test]
+fn misspelled_options_are_rejected() {
+    let refused = |body: &str| {
+        let body = body
+            .replace("{_}", r#"{"client_affiliate_id":"A","affiliate_name":"B","id":7,"url":"https://a.example/"}"#);
+        let (mut of_sync, mut of_urls) = (Ignored::default(), Ignored::default());
+        let errors = [
+            create(&body).err(),
+            update("7", &body).err(),
+            sync_affiliates(input(&body, &mut of_sync)).err(),
+            add_urls(input(&body.replace("affiliates", "urls"), &mut of_urls)).err(),
+        ];
+        errors.map(|error| error.map(|error| error.message).unwrap_or_default())
+    };
+    for name in ["validateonly", "validateOnly", "Validate-Only", "valdiate_only", "dry_run", "dryRun", "dry-run"] {
+        let message = format!("The option {name} does not exist. Use validate_only.");
+        assert_eq!(refused(&format!(r#"{{"{name}":true,"affiliates":[{{_}}]}}"#)), [&*message; 4]);
+    }
+    let single = refused(r#"{"client_affiliate_id":"A","affiliate_name":"B","dry_run":false,"id":7}"#);
+    assert_eq!(single[0], "The option dry_run does not exist. Use validate_only.");
+    assert_eq!(single[1], single[0]);
+    let [.., sync, urls] = refused(r#"{"affiliates":[{_}],"absentStatus":"terminated"}"#);
+    assert_eq!((&*sync, &*urls), ("The option absentStatus does not exist. Use absent_status.", ""));
+    assert_eq!(refused(r#"{"affiliates":[{_}],"status":1,"report":1,"valid":1,"dry":1,"map":1,"absent":1}"#), [""; 4]);
+}
+
+#[test]
 fn every_json_key_sets_its_field() {
     use compliance_api::record::{Access, Record as _, RecordField};
     let value = |field: &RecordField<AffiliateInput>| match field.access {
