@@ -231,7 +231,7 @@ pub(crate) fn respond_with(status: StatusCode, json: impl Into<Body>) -> Respons
     (status, [(CONTENT_TYPE, HeaderValue::from_static("application/json"))], json.into()).into_response()
 }
 
-/// The message for a change that contains only unknown fields.
+/// The message for a change that contains no known fields.
 pub(crate) const NO_KNOWN_FIELD: &str = "The request contains no known field, so nothing changed.";
 
 /// A rejected request.

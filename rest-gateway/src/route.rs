@@ -187,9 +187,9 @@ impl Ignored {
         self.has_known |= location == Location::Top && name != "id";
     }
 
-    /// Returns whether all fields of the body are unknown, except the record's ID.
-    pub(crate) fn is_everything(&self) -> bool {
-        !self.names.is_empty() && !self.has_known
+    /// Returns whether the body has a known field, except the record's ID.
+    pub(crate) fn has_known(&self) -> bool {
+        self.has_known
     }
 
     /// Moves the body's own names to the front.

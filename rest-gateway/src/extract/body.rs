@@ -52,7 +52,7 @@ pub(crate) struct RequestBody {
     pub(super) file: Option<Box<FileHead>>,
     /// Whether the content type is JSON.
     is_named_json: bool,
-    /// Whether all fields of the body are unknown, except the record's ID.
+    /// Whether the body has no known field, except the record's ID.
     pub(crate) is_unknown: bool,
 }
 
@@ -126,7 +126,7 @@ impl RequestBody {
             if compliance_api::has_all(&violations) { Ok(request) } else { Err(Error::invalid(violations)) }
         });
         let request = request.map_err(|error| self.with_advice(error));
-        self.is_unknown = ignored.is_everything();
+        self.is_unknown = !ignored.has_known();
         // A body that is not valid JSON was read only in part.
         let is_invalid = request.as_ref().is_err_and(|error| error.violations.names("body"));
         if let Some(ignored) = ignored.header().filter(|_| !is_invalid) {

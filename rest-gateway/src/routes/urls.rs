@@ -106,8 +106,8 @@ pub(crate) async fn get(
 /// Review a URL
 ///
 /// Saves the result of a review: changes the fields that you send, and sets `last_review_date` to now. Null and `""` clear an
-/// optional field. `infractions` replaces all infractions of the URL. With `If-Match`, the service changes the URL only if it still has one
-/// of these etags.
+/// optional field. `infractions` replaces all infractions of the URL. A request without fields changes nothing. With `If-Match`, the
+/// service changes the URL only if it still has one of these etags.
 ///
 /// - Operation: `reviewUrl`
 /// - Path: of the URL

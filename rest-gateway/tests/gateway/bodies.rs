@@ -45,7 +45,7 @@ async fn batch_create_returns_one_result_per_item() {
 async fn updates_return_documented_statuses() {
     let fake = Fake::default();
     let gateway = Gateway::with_core(&fake).await;
-    let response = gateway.put("/api/affiliates/7", r#"{"id":7}"#).await;
+    let response = gateway.put("/api/affiliates/7", r#"{"id":7,"city":"A"}"#).await;
     assert_eq!(response.status, 200);
     assert_eq!(
         response.text,
