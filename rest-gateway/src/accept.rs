@@ -46,6 +46,13 @@ pub(crate) fn prefers_events(headers: &HeaderMap) -> bool {
     })
 }
 
+/// Returns whether the client is a browser. Other clients accept HTML after JSON, or not at all.
+pub(crate) fn is_browser(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let first = accepted.split([',', ';']).next().unwrap_or_default();
+    first.trim().eq_ignore_ascii_case("text/html")
+}
+
 /// Returns the client's preferred format, or the default. `format` maps a media type and its parameters to a format.
 fn preferred<T: Copy + Default>(headers: &HeaderMap, format: impl Fn(&str, &[&str]) -> Option<T>) -> T {
     let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());

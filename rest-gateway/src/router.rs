@@ -38,8 +38,8 @@ use crate::{
     observe::{REQUEST_ID, observe},
     route::{IGNORED_FIELDS, IGNORED_PARAMETERS, Route},
     routes::{
-        affiliates, cases, changes, changes::LAST_EVENT_ID, overview, service, unknown_path, urls, vocabularies,
-        webhooks, wrong_method,
+        affiliates, cases, changes, changes::LAST_EVENT_ID, overview, service, urls, vocabularies, webhooks,
+        wrong_method,
     },
     settings::Settings,
 };
@@ -49,7 +49,7 @@ use crate::{
 /// An in-process core shares its request `memory`. Otherwise, the gateway uses the memory in its settings.
 pub fn router(clients: Clients, memory: Option<Memory>, verifier: Arc<Verifier>, settings: &Settings) -> Router {
     let gateway = Arc::new(Gateway::new(clients, memory, verifier, settings.clone()));
-    let routes = routes().fallback(unknown_path).method_not_allowed_fallback(wrong_method);
+    let routes = routes().fallback(service::unknown_path).method_not_allowed_fallback(wrong_method);
     let routes = match cross_origin(&settings.cors_origins) {
         Some(layer) => routes.layer(layer),
         None => routes,

@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use axum::{
     extract::{Path, State},
-    response::{Html, IntoResponse as _, Response},
+    response::{Html, IntoResponse, Redirect, Response},
 };
 use compliance_api::error::Error;
 use http::{
-    HeaderMap, HeaderValue, StatusCode,
-    header::{ACCEPT, CONTENT_SECURITY_POLICY, VARY},
+    HeaderMap, HeaderValue, Method, StatusCode, Uri,
+    header::{CONTENT_SECURITY_POLICY, VARY},
 };
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus};
 
 use crate::{
+    accept::is_browser,
     envelope::{Rejection, respond_with},
     gateway::Gateway,
     limits::READINESS_TIMEOUT,
@@ -54,13 +55,6 @@ pub(crate) async fn about(headers: HeaderMap) -> Response {
     };
     response.headers_mut().insert(VARY, HeaderValue::from_static("accept"));
     response
-}
-
-/// Returns whether the client is a browser. Other clients accept HTML after JSON, or not at all.
-fn is_browser(headers: &HeaderMap) -> bool {
-    let accepted = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
-    let first = accepted.split([',', ';']).next().unwrap_or_default();
-    first.trim().eq_ignore_ascii_case("text/html")
 }
 
 /// Body for a healthy service.
@@ -137,8 +131,16 @@ pub(crate) async fn docs(headers: HeaderMap) -> Response {
 ///
 /// - Operation: `getPageFile`
 /// - Files: `docs`
-pub(crate) async fn docs_file(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, Rejection> {
-    pages::DOCS.file(&name, &headers).ok_or_else(|| Error::unknown_path().into())
+pub(crate) async fn docs_file(
+    Path(name): Path<String>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Rejection> {
+    match pages::DOCS.file(&name, &headers) {
+        Some(file) => Ok(file),
+        None => unknown_path(method, uri, headers).await.map(IntoResponse::into_response),
+    }
 }
 
 /// The console
@@ -174,7 +176,40 @@ pub(crate) async fn console_sign_in(
 pub(crate) async fn console_file(
     State(gateway): State<Arc<Gateway>>,
     Path(name): Path<String>,
+    method: Method,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Rejection> {
-    gateway.console.file(&name, &headers).ok_or_else(|| Error::unknown_path().into())
+    match gateway.console.file(&name, &headers) {
+        Some(file) => Ok(file),
+        None => unknown_path(method, uri, headers).await.map(IntoResponse::into_response),
+    }
+}
+
+/// Responds to an unknown path. Redirects from a page's path with a trailing slash, and browsers from all other paths outside `/api`.
+pub(crate) async fn unknown_path(method: Method, uri: Uri, headers: HeaderMap) -> Result<Redirect, Rejection> {
+    match uri.path() {
+        // Relative, because a proxy can serve these pages under a prefix.
+        "/docs/" => Ok(Redirect::permanent("../docs")),
+        "/console/" => Ok(Redirect::permanent("../console")),
+        path if method.is_safe() && is_browser(&headers) && !format!("{path}/").starts_with("/api/") => {
+            Ok(Redirect::temporary(&nearest_page(path)))
+        }
+        _ => Err(Error::unknown_path().into()),
+    }
+}
+
+/// Returns a relative link from an unknown path to the page that it seems to mean: the console, or the documentation page with the name of
+/// the last segment, as in `/docs/partners/files.md`.
+fn nearest_page(path: &str) -> String {
+    let root = "../".repeat(path.matches('/').count().saturating_sub(1));
+    if path.starts_with("/console/") {
+        return format!("{root}console");
+    }
+    let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let name = last.trim_end_matches(".md");
+    match pages::DOCS.files().find(|(known, kind)| *known == name && *kind == "text/html") {
+        Some((name, _)) => format!("{root}docs/{name}"),
+        None => format!("{root}docs"),
+    }
 }

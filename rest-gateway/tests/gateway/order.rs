@@ -150,6 +150,33 @@ async fn pages_with_trailing_slash_redirect() {
 }
 
 #[tokio::test]
+async fn unknown_pages_redirect_browsers() {
+    let gateway = Gateway::with_core(&Fake::default()).await;
+    for (path, to) in [
+        ("/nope", Some("docs")),
+        ("/docs/nope", Some("../docs")),
+        ("/docs/partners", Some("../docs")),
+        ("/docs/partners/nightly-job.md", Some("../../docs/nightly-job")),
+        ("/docs/reference/fields.md/", Some("../../../docs/fields")),
+        ("/docs/reference/", Some("../../docs/reference")),
+        ("/docs/style.css/", Some("../../docs")),
+        ("/console/nope", Some("../console")),
+        ("/console/cases/1", Some("../../console")),
+        ("/apis", Some("docs")),
+        ("/api", None),
+        ("/api/", None),
+        ("/api/nope", None),
+    ] {
+        let request = || gateway.bare(Method::GET, path);
+        let response = request().header("Accept", "text/html,*/*;q=0.8").send().await.unwrap();
+        let location = response.headers().get("location").map(|location| location.to_str().unwrap());
+        assert_eq!((response.status().as_u16(), location), (if to.is_some() { 307 } else { 404 }, to), "{path}");
+        let of_program = RestResponse::of(request()).await;
+        assert_eq!((of_program.status, &of_program.json()["code"]), (404, &json!("404")), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn errors_reveal_no_secrets() {
     let gateway = Gateway::with_core(&Fake::default()).await;
     let sentence = "Unexpected server error. Please contact the server administrator.";
