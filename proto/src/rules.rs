@@ -106,7 +106,8 @@ impl Checker {
             return self.must(name, field, "must not contain the character U+0000");
         }
         let chars = text.chars().count();
-        if let Some(exact) = field.exact_chars.filter(|exact| chars != *exact) {
+        // A date's violation names its format instead.
+        if let Some(exact) = field.exact_chars.filter(|exact| chars != *exact && field.format != Format::StartDate) {
             return self.must(name, field, format_args!("must be {exact} characters"));
         }
         if let Some(least) = field.min_chars.filter(|least| chars < *least) {

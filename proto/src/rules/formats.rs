@@ -28,6 +28,8 @@ pub(super) fn violation(format: Format, label: &str, text: &str) -> String {
         Format::Email => "must be a valid email address",
         Format::Url => "must be a valid URL",
         Format::Date | Format::StartDate if has_shape(text, "0000-00-00") => "must be an existing date",
+        // With a larger number in front, the day comes first.
+        Format::StartDate if has_shape(text, "00/00/0000") && text < "13" => "must be an existing date",
         Format::Date => "must match the format YYYY-MM-DD",
         Format::StartDate => "must match the format YYYY-MM-DD or MM/DD/YYYY",
         Format::Timestamp => must_be_time(text),
@@ -118,7 +120,8 @@ pub(super) fn is_timestamp(value: &Timestamp) -> bool {
 mod tests {
     use time::macros::date;
 
-    use super::{is_email, normalised_url, start_date};
+    use super::{is_email, normalised_url, start_date, violation};
+    use crate::v1::Format;
 
     #[test]
     fn start_dates_must_be_real_calendar_days() {
@@ -126,6 +129,23 @@ mod tests {
         assert_eq!(start_date("02/29/2024"), Some(date!(2024 - 02 - 29)));
         for wrong in ["2023-02-29", "29/02/2024", "2024-2-29", "0000-01-01", "2024-02-2x", "+024-01-01", "20240229"] {
             assert_eq!(start_date(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn invalid_dates_differ_from_invalid_formats() {
+        let missing = "The start date field must be an existing date.";
+        let format = "The start date field must match the format YYYY-MM-DD or MM/DD/YYYY.";
+        for (text, message) in [
+            ("02/30/2026", missing),
+            ("12/32/2026", missing),
+            ("2026-02-30", missing),
+            ("13/01/2026", format),
+            ("1/5/2026", format),
+            ("2026-1-5", format),
+            ("2026/01/05", format),
+        ] {
+            assert_eq!(violation(Format::StartDate, "start date", text), message, "{text}");
         }
     }
 

@@ -158,9 +158,10 @@ async fn formats_are_enforced() {
                      forgotten."
                 )
             }),
-            Form::StartDate => (&["02/30/2024", "29/02/2024", "2024/02/29", "2024-02-2x"], |label| {
-                format!("The {label} field must match the format YYYY-MM-DD or MM/DD/YYYY.")
-            }),
+            Form::StartDate => (
+                &["29/02/2024", "2024/02/29", "2024-02-2x", "2024-1-1", "1/1/2024", "2024-02-29 ", "20240229"],
+                |label| format!("The {label} field must match the format YYYY-MM-DD or MM/DD/YYYY."),
+            ),
             Form::Country => (&["U", "USA", "ée€"], |label| format!("The {label} field must be 2 characters.")),
         };
         for value in wrong.0 {
@@ -169,12 +170,8 @@ async fn formats_are_enforced() {
         }
     }
     let start_date = FIELDS.iter().find(|field| field.0 == "start_date").unwrap();
-    for value in ["2023-02-29", "2024-13-01", "2024-00-10", "2024-01-32", "0000-01-01"] {
+    for value in ["2023-02-29", "2024-13-01", "2024-00-10", "2024-01-32", "0000-01-01", "02/30/2024"] {
         let message = |label: &str| format!("The {label} field must be an existing date.");
-        cases.extend(refused_everywhere(&format!("start_date: {value:?}"), start_date, &json!(value), false, &message));
-    }
-    for value in ["2024-1-1", "1/1/2024", "2024-02-29 ", "20240229", "2024-02-29T00:00:00"] {
-        let message = |label: &str| format!("The {label} field must be 10 characters.");
         cases.extend(refused_everywhere(&format!("start_date: {value:?}"), start_date, &json!(value), false, &message));
     }
     for (written, read) in [
