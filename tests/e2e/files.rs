@@ -170,6 +170,30 @@ async fn rejected_sync_rows_report_their_position() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn file_results_have_the_key_order_of_json() {
+    let service = TestService::start().await;
+    let rest = service.rest(new_company());
+    let file = "client_affiliate_id,affiliate_name,email_one\nA,Ann,\nB,Ben,nobody\n";
+    let synced = send(&rest, "/affiliates:sync", CSV, file).await;
+    let item = r#"{"affiliates":[{"client_affiliate_id":"A"}]}"#;
+    let json = rest.post("/affiliates:sync", item.to_owned()).await;
+    let keys = |text: &str| -> Vec<String> {
+        let (_, result) = text.split_once(r#""results":[{"#).unwrap();
+        result
+            .split_once('}')
+            .unwrap()
+            .0
+            .split(r#"":"#)
+            .filter_map(|key| Some(key.rsplit_once('"')?.1.to_owned()))
+            .collect()
+    };
+    let (of_file, of_json) = (keys(&synced.text), keys(&json.text));
+    assert_eq!((of_file[0].as_str(), &of_file[1..]), ("row", &*of_json), "{}", synced.text);
+    let refused = r#"{"row":3,"code":"1021","outcome":"refused","affiliate_id":null,"client_affiliate_id":"B","changed_fields":[],"conflicting_ids":[],"conflicting_positions":[],"violations":[{"field":"email_one","description":"#;
+    assert!(synced.text.contains(refused), "{}", synced.text);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn file_syncs_update_absent_affiliates() {
     let service = TestService::start().await;
     let (company, other) = (new_company(), new_company());

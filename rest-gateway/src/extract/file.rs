@@ -18,7 +18,6 @@ use compliance_api::{
 };
 use prost::Message;
 use serde::Serialize;
-use serde_json::{Value, json};
 use spreadsheets::{Empty, Encoding, FileError, Options, Order, Row, RowError, Table, TableRecord};
 
 use super::{
@@ -346,11 +345,20 @@ impl<M> Rows<M> {
 }
 
 impl RowViolation {
-    /// Returns the violation in the form that sync results use.
-    pub(crate) fn of_result(&self) -> Value {
+    pub(crate) fn of_result(self) -> ResultViolation {
         let Self { path, row, cell, column, message } = self;
-        json!({"field": path, "description": message, "row": row, "cell": cell, "column": column})
+        ResultViolation { field: path, description: message, row, cell, column }
     }
+}
+
+/// A violation in the form that sync results use.
+#[derive(Debug, Serialize)]
+pub(crate) struct ResultViolation {
+    field: String,
+    description: String,
+    row: u64,
+    cell: Option<String>,
+    column: Option<String>,
 }
 
 /// Returns the error for a problem with the file itself, rather than with a row.

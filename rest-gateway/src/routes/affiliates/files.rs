@@ -1,6 +1,6 @@
 //! Creates and syncs affiliates from files.
 
-use std::mem::take;
+use std::{borrow::Cow, mem::take};
 
 use axum::response::Response;
 use compliance_api::{
@@ -11,7 +11,6 @@ use compliance_api::{
     },
 };
 use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
 use spreadsheets::{AffiliateRow, Empty};
 
 use super::batch::{count_refused, create_batch, outcome};
@@ -20,7 +19,7 @@ use crate::{
     envelope::{Envelope, Rejection, respond},
     extract::{
         body::RequestBody,
-        file::{RowViolation, Rows},
+        file::{ResultViolation, RowViolation, Rows},
     },
 };
 
@@ -98,54 +97,81 @@ struct RowResults<'a> {
     results: &'a [AffiliateSyncResult],
 }
 
+/// The result of a row, with the fields of an [`AffiliateSyncResult`] in their order.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum RowResult<'a> {
+    /// From the core.
+    Sent {
+        row: u64,
+        #[serde(flatten)]
+        result: Cow<'a, AffiliateSyncResult>,
+    },
+    /// Of an invalid row.
+    Refused {
+        row: u64,
+        code: &'static str,
+        outcome: &'static str,
+        affiliate_id: Option<i64>,
+        client_affiliate_id: Option<&'a str>,
+        changed_fields: [&'static str; 0],
+        conflicting_ids: [i64; 0],
+        conflicting_positions: [i64; 0],
+        violations: Vec<ResultViolation>,
+        msg: String,
+    },
+}
+
 impl Serialize for RowResults<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let sent: Vec<usize> = self.rows.indexes().collect();
         let mut results = sent.iter().zip(self.results).peekable();
-        serializer.collect_seq(self.rows.lines.iter().enumerate().map(|(index, row)| {
+        serializer.collect_seq(self.rows.lines.iter().enumerate().filter_map(|(index, row)| {
             let result = results.next_if(|(sent, _)| **sent == index).map(|(_, result)| result);
-            let mut result = match self.rows.violations_of(index) {
-                Some(violations) => refused(&violations, result),
-                None => result.map(|result| self.of_core(result, &sent)).unwrap_or_default(),
-            };
-            result["row"] = json!(row);
-            result
+            match self.rows.violations_of(index) {
+                Some(violations) => Some(refused(*row, violations, result)),
+                None => result.map(|result| RowResult::Sent { row: *row, result: self.of_core(result, &sent) }),
+            }
         }))
     }
 }
 
 impl RowResults<'_> {
     /// Returns the core's result with rows instead of positions. `sent` contains the indexes of the sent rows.
-    fn of_core(&self, result: &AffiliateSyncResult, sent: &[usize]) -> Value {
+    fn of_core<'r>(&self, result: &'r AffiliateSyncResult, sent: &[usize]) -> Cow<'r, AffiliateSyncResult> {
         let positions = result.conflicting_positions.iter().filter_map(|position| usize::try_from(*position).ok());
         let indexes: Vec<usize> = positions.filter_map(|position| sent.get(position).copied()).collect();
-        let rows: Vec<String> = indexes.iter().map(|index| self.rows.lines[*index].to_string()).collect();
-        let mut value = serde_json::to_value(result).unwrap_or_default();
-        if !rows.is_empty() {
-            let has = if result.code == i32::from(ResultCode::Duplicate) { "affiliate name" } else { "identifier" };
-            value["msg"] = json!(format!("Several rows have this {has}: {}.", rows.join(", ")));
-            value["conflicting_positions"] = json!(indexes);
+        if indexes.is_empty() {
+            return Cow::Borrowed(result);
         }
-        value
+        let rows: Vec<String> = indexes.iter().map(|index| self.rows.lines[*index].to_string()).collect();
+        let has = if result.code == i32::from(ResultCode::Duplicate) { "affiliate name" } else { "identifier" };
+        Cow::Owned(AffiliateSyncResult {
+            msg: format!("Several rows have this {has}: {}.", rows.join(", ")),
+            conflicting_positions: indexes.into_iter().map(|index| index as i64).collect(),
+            ..result.clone()
+        })
     }
 }
 
 /// Returns the result of an invalid row. `sent` is the core's result for its ID.
-fn refused(violations: &[RowViolation], sent: Option<&AffiliateSyncResult>) -> Value {
-    let msg = match violations {
+fn refused(row: u64, violations: Vec<RowViolation>, sent: Option<&AffiliateSyncResult>) -> RowResult<'_> {
+    let msg = match &*violations {
         [] => String::new(),
         [one] => one.message.clone(),
         [first, _] => format!("{} (and 1 more error)", first.message),
         [first, more @ ..] => format!("{} (and {} more errors)", first.message, more.len()),
     };
-    let result = AffiliateSyncResult {
-        code: ResultCode::UpdateFailed.into(),
-        outcome: SyncOutcome::Refused.into(),
-        client_affiliate_id: sent.and_then(|result| result.client_affiliate_id.clone()),
+    RowResult::Refused {
+        row,
+        code: "1021",
+        outcome: "refused",
+        affiliate_id: None,
+        client_affiliate_id: sent.and_then(|result| result.client_affiliate_id.as_deref()),
+        changed_fields: [],
+        conflicting_ids: [],
+        conflicting_positions: [],
+        violations: violations.into_iter().map(RowViolation::of_result).collect(),
         msg,
-        ..AffiliateSyncResult::default()
-    };
-    let mut value = serde_json::to_value(result).unwrap_or_default();
-    value["violations"] = violations.iter().map(RowViolation::of_result).collect();
-    value
+    }
 }
