@@ -275,9 +275,11 @@ fn value<'q>(field: &Field, text: Cow<'q, str>) -> Result<Value<'q>, String> {
         Kind::Integer(_) => Value::Scalar(Scalar::Integer(integer(field, &text)?)),
         Kind::Flag => {
             // Request options are true or false, as in a body.
-            let names = if field.may_be_absent { ["yes", "no"] } else { ["true", "false"] };
-            one_of(names.to_vec())?;
-            Value::Scalar(Scalar::Flag(text == names[0]))
+            let [yes, no] = if field.may_be_absent { ["yes", "no"] } else { ["true", "false"] };
+            if text != yes && text != no {
+                return Err(format!("The {} field must be {yes} or {no}.", label(field.name)));
+            }
+            Value::Scalar(Scalar::Flag(text == yes))
         }
         Kind::Choice(choices) => {
             one_of(choices.iter().map(|(_, name)| *name).collect())?;

@@ -64,7 +64,7 @@ async fn invalid_parameters_are_rejected() {
             }
         }
         for name in of_kind(Kind::Flag) {
-            let message = format!("The selected {} is invalid. It must be one of: yes, no.", name.replace('_', " "));
+            let message = format!("The {} field must be yes or no.", name.replace('_', " "));
             for value in ["maybe", "Yes", "true", "1"] {
                 add(path, &format!("{name}={value}"), invalid_one(name, &message), true);
             }

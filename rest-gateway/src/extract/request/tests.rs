@@ -140,7 +140,7 @@ fn violations_follow_field_order() {
     );
     let expected = [
         ("distributor_id", "The distributor id field must be between 1 and 9007199254740991."),
-        ("disabled", "The selected disabled is invalid. It must be one of: yes, no."),
+        ("disabled", "The disabled field must be yes or no."),
         ("discovery_after", "The discovery after field must match the format YYYY-MM-DD."),
         ("sort_by", "The selected sort by is invalid. It must be one of: id, discovery_dt, last_review_dt, last_seen."),
         ("sort_dir", "The selected sort dir is invalid. It must be one of: asc, desc."),
