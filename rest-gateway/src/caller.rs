@@ -14,7 +14,7 @@ use axum::{
 };
 use compliance_api::{
     client::{BoxStream, Clients},
-    error::Error,
+    error::{Error, Reason},
     rules::Violations,
     token::{TokenError, VerifiedToken},
     v1::CheckAccessRequest,
@@ -32,6 +32,7 @@ use tonic::{Request, Response, Status, metadata::MetadataMap};
 
 use crate::{
     envelope::{Envelope, Rejection, respond},
+    extract::request::Checked,
     gateway::Gateway,
     limits::CORE_DEADLINE_SLACK,
     observe::{REQUEST_ID, RequestRecord},
@@ -163,6 +164,26 @@ impl Caller {
         });
         let (_, message, mut extensions) = called??.into_parts();
         Ok(CoreResponse { message, memory: extensions.remove() })
+    }
+
+    /// Calls a core operation, whose violations the caller receives together with those that the gateway found.
+    pub(crate) async fn call_checked<'a, M, R, F>(
+        &'a self,
+        Checked { message, mut violations, mark }: Checked<M>,
+        operation: impl FnOnce(&'a Clients, Request<M>) -> F,
+    ) -> Result<CoreResponse<R>, Rejection>
+    where
+        F: Future<Output = Result<Response<R>, Status>>,
+    {
+        let called = self.call(message, operation).await;
+        match called {
+            Err(Rejection(mut error)) if error.reason == Reason::InvalidFields && !violations.is_empty() => {
+                error.violations.forget(mark);
+                violations.merge(error.violations);
+                Err(Error::invalid(violations).into())
+            }
+            called => called,
+        }
     }
 
     /// Reads the first messages of a stream, so an early error can still set the response status.

@@ -129,7 +129,10 @@ pub(super) fn read_url(
 ) -> Option<[u8; 32]> {
     let url = url.filter(|url| !url.is_empty());
     match (url_id, url) {
-        (None, None) => violations.required(format!("{prefix}url")),
+        (None, None) => {
+            let message = |label: &str| format!("The {label} field is required, unless you send {prefix}url_id.");
+            violations.report(format!("{prefix}url"), message);
+        }
         (Some(_), Some(_)) => {
             violations.report(format!("{prefix}url_id"), |_| "Specify either url_id or url, not both.".to_owned());
         }

@@ -7,7 +7,8 @@ use compliance_api::{
     v1::{
         AddComplianceUrlsRequest, AffiliateInput, AffiliateSync, AffiliateUpdate, BatchCreateAffiliatesRequest,
         BatchSyncAffiliatesRequest, BatchUpdateAffiliatesRequest, CreateAffiliateRequest, CreateWebhookRequest,
-        ReviewUrlRequest, UpdateAffiliateRequest, UpdateWebhookRequest, UrlInput, WebhookInput,
+        OpenCaseRequest, ReviewUrlRequest, UpdateAffiliateRequest, UpdateCaseRequest, UpdateWebhookRequest, UrlInput,
+        WebhookInput,
     },
 };
 use prost::Message;
@@ -16,7 +17,7 @@ pub(crate) use super::batch::Input;
 use super::{
     batch::{Document, one},
     object::report,
-    request::Draft,
+    request::{Checked, Draft},
 };
 use crate::{
     head::{IfMatch, PathId},
@@ -91,27 +92,29 @@ pub(crate) fn add_urls(input: Input<'_>) -> Result<AddComplianceUrlsRequest, Err
     document.into_batch(|request, urls| request.urls = urls)
 }
 
-pub(crate) fn review_url(input: Input<'_>, path: &PathId, if_match: &IfMatch) -> Result<ReviewUrlRequest, Error> {
-    one::<ReviewUrlRequest>(input)?.if_match(if_match).of_record(path, Error::url_not_found)
+pub(crate) fn review_url(
+    input: Input<'_>,
+    path: &PathId,
+    if_match: &IfMatch,
+) -> Result<Checked<ReviewUrlRequest>, Error> {
+    one::<ReviewUrlRequest>(input)?.if_match(if_match).checked_record(path, Error::url_not_found)
 }
 
-/// Reads a request whose fields are all in the body.
-pub(crate) fn whole<M: Check + Message + Default>(input: Input<'_>) -> Result<M, Error> {
-    one::<M>(input)?.message()
+pub(crate) fn open_case(input: Input<'_>) -> Result<Checked<OpenCaseRequest>, Error> {
+    one::<OpenCaseRequest>(input)?.checked("request_id")
+}
+
+pub(crate) fn update_case(
+    input: Input<'_>,
+    path: &PathId,
+    if_match: &IfMatch,
+) -> Result<Checked<UpdateCaseRequest>, Error> {
+    one::<UpdateCaseRequest>(input)?.if_match(if_match).checked_record(path, Error::case_not_found)
 }
 
 /// Reads a change to a case's incidents.
 pub(crate) fn incidents<M: Check + Message + Default>(input: Input<'_>, path: &PathId) -> Result<M, Error> {
     one::<M>(input)?.of_record(path, Error::case_not_found)
-}
-
-/// Reads a change to a case, with the etags from `If-Match`.
-pub(crate) fn case<M: Check + Message + Default>(
-    input: Input<'_>,
-    path: &PathId,
-    if_match: &IfMatch,
-) -> Result<M, Error> {
-    one::<M>(input)?.if_match(if_match).of_record(path, Error::case_not_found)
 }
 
 /// Reads a change to a case's status. Treats an empty body as an empty object.
@@ -123,7 +126,7 @@ pub(crate) fn case_status<M: Check + Message + Default>(
     if input.bytes.iter().all(u8::is_ascii_whitespace) {
         input.bytes = b"{}";
     }
-    case(input, path, if_match)
+    one::<M>(input)?.if_match(if_match).of_record(path, Error::case_not_found)
 }
 
 pub(crate) fn create_webhook(input: Input<'_>) -> Result<CreateWebhookRequest, Error> {

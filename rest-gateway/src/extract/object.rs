@@ -295,7 +295,13 @@ fn encode(
         _ if field.is_list => return Err("must be an array".into()),
         (Kind::Text, _) => encode_bytes(number, text.ok_or("must be a string")?.as_bytes(), message),
         (Kind::Integer(_), Value::Scalar(Scalar::Integer(value))) => encoding::int64::encode(number, value, message),
-        (Kind::Integer(_), _) => return Err("must be an integer".into()),
+        (Kind::Integer(_), _) => {
+            if location != Location::Top {
+                // Otherwise, the rules would report that an alternative field is missing.
+                encoding::int64::encode(number, &0, message);
+            }
+            return Err("must be an integer".into());
+        }
         (Kind::Flag, _) => {
             // Request options accept only true and false.
             let flag = value.as_flag().filter(|_| field.may_be_absent || text.is_none());

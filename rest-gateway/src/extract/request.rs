@@ -6,9 +6,9 @@ use std::{borrow::Cow, collections::HashMap, convert::Infallible, sync::Arc};
 
 use axum::extract::FromRequestParts;
 use compliance_api::{
-    description::{Field, Kind},
+    description::{Field, Kind, Message as Description},
     error::Error,
-    rules::{self, Check, Violations, label, not_one_of},
+    rules::{self, Check, Checker, Violations, label, not_one_of},
     v1::{Format, ListChangesRequest},
 };
 use http::request::Parts;
@@ -80,6 +80,57 @@ impl<'de> Draft<'de> {
         let message = self.message()?;
         path.record_id_after(&message, not_found)?;
         Ok(message)
+    }
+}
+
+/// A request, and the violations that the gateway found. The core adds those that need the company's vocabularies.
+///
+/// If there are violations, the request is marked invalid: the core cannot save it.
+pub(crate) struct Checked<M> {
+    pub(crate) message: M,
+    pub(crate) violations: Violations,
+    /// The field that marks the request.
+    pub(crate) mark: &'static str,
+}
+
+impl<M: Check> Check for Checked<M> {
+    const MESSAGE: &'static Description = M::MESSAGE;
+
+    fn check(&self, checker: &mut Checker) {
+        self.message.check(checker);
+    }
+}
+
+impl Draft<'_> {
+    /// Returns the message, and all violations except those that only the core finds. `mark` is an optional text field.
+    pub(super) fn checked<M: Check + Message + Default>(mut self, mark: &'static str) -> Result<Checked<M>, Error> {
+        let message: M = self.object.message(Location::Top, &mut self.violations)?;
+        if self.violations.is_empty() {
+            return Ok(Checked { message, violations: self.violations, mark });
+        }
+        self.violations.merge(rules::check(&message));
+        // No text can contain this character.
+        self.object.set(mark, Value::text("\0"));
+        let message = self.object.message(Location::Top, &mut Violations::new())?;
+        // The core's status cannot contain more violations.
+        if compliance_api::has_all(&rules::check(&message)) {
+            Ok(Checked { message, violations: self.violations, mark })
+        } else {
+            Err(Error::invalid(self.violations))
+        }
+    }
+
+    /// Like [`checked`](Self::checked), for the record that the path identifies.
+    pub(super) fn checked_record<M: Check + Message + Default>(
+        mut self,
+        path: &PathId,
+        not_found: fn(String) -> Error,
+    ) -> Result<Checked<M>, Error> {
+        let Some(id) = path.possible() else {
+            return Err(self.of_record::<M>(path, not_found).err().unwrap_or_else(Error::internal));
+        };
+        self.object.set("id", Value::Scalar(Scalar::Integer(id)));
+        self.checked("etag")
     }
 }
 

@@ -3,11 +3,11 @@ use std::collections::BTreeSet;
 use compliance_api::{
     description::{Field, Kind, Message},
     error::Error,
-    rules::Check as _,
+    rules::{Check as _, Violations},
     v1::{
         AddComplianceUrlsRequest, AffiliateInput, AttachIncidentsRequest, BatchCreateAffiliatesRequest,
         BatchSyncAffiliatesRequest, BatchUpdateAffiliatesRequest, CaseInput, CloseCaseRequest, DetachIncidentsRequest,
-        OpenCaseRequest, ReopenCaseRequest, ResolveCaseRequest, UpdateCaseRequest, UrlInput, UrlReview, WebhookInput,
+        OpenCaseRequest, ReopenCaseRequest, ResolveCaseRequest, UrlInput, UrlReview, WebhookInput,
     },
 };
 use http::{HeaderMap, HeaderValue, header::IF_MATCH};
@@ -33,9 +33,9 @@ fn read(operation: &str, body: &Value, ignored: &mut Ignored) -> Result<(), Erro
         "post /api/urls" => bodies::add_urls(input).map(drop),
         "post /api/webhooks" => bodies::create_webhook(input).map(drop),
         "put /api/webhooks/{id}" => bodies::update_webhook(input, &path).map(drop),
-        "patch /api/urls/{id}" => bodies::review_url(input, &path, &none).map(drop),
-        "post /api/cases" => bodies::whole::<OpenCaseRequest>(input).map(drop),
-        "patch /api/cases/{id}" => bodies::case::<UpdateCaseRequest>(input, &path, &none).map(drop),
+        "patch /api/urls/{id}" => bodies::review_url(input, &path, &none).and_then(|it| valid(it.violations)),
+        "post /api/cases" => bodies::open_case(input).and_then(|it| valid(it.violations)),
+        "patch /api/cases/{id}" => bodies::update_case(input, &path, &none).and_then(|it| valid(it.violations)),
         "post /api/cases/{id}/resolve" => bodies::case_status::<ResolveCaseRequest>(input, &path, &none).map(drop),
         "post /api/cases/{id}/close" => bodies::case_status::<CloseCaseRequest>(input, &path, &none).map(drop),
         "post /api/cases/{id}/reopen" => bodies::case_status::<ReopenCaseRequest>(input, &path, &none).map(drop),
@@ -43,6 +43,10 @@ fn read(operation: &str, body: &Value, ignored: &mut Ignored) -> Result<(), Erro
         "post /api/cases/{id}/incidents:detach" => bodies::incidents::<DetachIncidentsRequest>(input, &path).map(drop),
         unknown => panic!("add {unknown} to this match"),
     }
+}
+
+fn valid(violations: Violations) -> Result<(), Error> {
+    if violations.is_empty() { Ok(()) } else { Err(Error::invalid(violations)) }
 }
 
 /// Returns the operations with a body, and the documented examples of each body.

@@ -3,10 +3,7 @@
 use std::mem::take;
 
 use axum::response::Response;
-use compliance_api::{
-    error::Error,
-    v1::{IncidentResult, OpenCaseRequest},
-};
+use compliance_api::{error::Error, v1::IncidentResult};
 use http::StatusCode;
 
 use crate::{
@@ -93,8 +90,9 @@ pub(crate) async fn get(
 /// - 200: `CaseOpened`, `Location`. An earlier request with this `request_id` opened the case.
 /// - Refused: `ReferenceNotFound`, `RequestIdReused`
 pub(crate) async fn open(mut body: RequestBody) -> Result<Response, Rejection> {
-    let request = body.read(bodies::whole::<OpenCaseRequest>).await?;
-    let opened = body.caller.call(request, |core, request| core.monitoring.open_case(request)).await?.message;
+    let request = body.read(bodies::open_case).await?;
+    let call = body.caller.call_checked(request, |core, request| core.monitoring.open_case(request));
+    let opened = call.await?.message;
     let (status, msg) = if opened.created {
         (StatusCode::CREATED, "Case opened.")
     } else {
@@ -118,8 +116,8 @@ pub(crate) async fn open(mut body: RequestBody) -> Result<Response, Rejection> {
 /// - 200: `CaseUpdated`, `ETag`. The case has the values that you sent.
 /// - Refused: `CaseNotFound`, `ReferenceNotFound`, `EtagMismatch`
 pub(crate) async fn update(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Rejection> {
-    let request = body.read(|input| bodies::case(input, &path, &if_match)).await?;
-    let call = body.caller.call(request, |core, request| core.monitoring.update_case(request));
+    let request = body.read(|input| bodies::update_case(input, &path, &if_match)).await?;
+    let call = body.caller.call_checked(request, |core, request| core.monitoring.update_case(request));
     let updated = call.await?.message;
     let msg = match updated.changed {
         true => "Case updated.",

@@ -117,7 +117,8 @@ pub(crate) async fn get(
 /// - Refused: `UrlNotFound`, `EtagMismatch`
 pub(crate) async fn review(path: PathId, if_match: IfMatch, mut body: RequestBody) -> Result<Response, Rejection> {
     let request = body.read(|input| review_url(input, &path, &if_match)).await?;
-    let reviewed = body.caller.call(request, |core, request| core.monitoring.review_url(request)).await?.message;
+    let call = body.caller.call_checked(request, |core, request| core.monitoring.review_url(request));
+    let reviewed = call.await?.message;
     let msg = if body.is_unknown { NO_KNOWN_FIELD } else { "URL reviewed." };
     let detail = Detail { url_id: Some(reviewed.url_id), msg, ..Detail::default() };
     let etag = with_affiliate(reviewed.etag, &reviewed.affiliate_etag);

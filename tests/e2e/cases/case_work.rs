@@ -321,7 +321,7 @@ async fn invalid_case_requests_are_rejected() {
             invalid(&[
                 ("request_id", "The request id field is required."),
                 ("case", "The case field is required."),
-                ("incidents.0.url", "The incidents.0.url field is required."),
+                ("incidents.0.url", "The incidents.0.url field is required, unless you send incidents.0.url_id."),
             ]),
         ),
         given("unknown names are rejected").patch(
@@ -333,6 +333,50 @@ async fn invalid_case_requests_are_rejected() {
                 ("case_status", "The case status field cannot be cleared."),
             ]),
         ),
+        given("wrong types do not hide other violations")
+            .post(
+                "/cases",
+                r#"{"case":{"risk_level":"Hgih","tags":"a"},"incidents":[{"incident_type":"url"},{"incident_type":"form"},{"incident_type":"url","url_id":"5"}]}"#,
+                invalid(&[
+                    (
+                        "case.risk_level",
+                        "The selected case.risk_level is invalid. It must be one of: Low, Medium, High, Critical.",
+                    ),
+                    (
+                        "case.client_affiliate_id",
+                        "The case.client_affiliate_id field is required, unless you send case.affiliate_id.",
+                    ),
+                    ("incidents.0.url", "The incidents.0.url field is required, unless you send incidents.0.url_id."),
+                    ("incidents.1.reference", "The incidents.1.reference field is required."),
+                    ("request_id", "The request id field is required."),
+                    ("case.tags", "The case.tags field must be an array."),
+                    ("incidents.2.url_id", "The incidents.2.url_id field must be an integer."),
+                ]),
+            )
+            .only_rest()
+            .patch(
+                "/cases/<3>",
+                r#"{"risk_level":"Hgih","follow_up_date":"soon","case_status":null}"#,
+                invalid(&[
+                    ("risk_level", "The selected risk level is invalid. It must be one of: Low, Medium, High, Critical."),
+                    ("case_status", "The case status field cannot be cleared."),
+                    ("follow_up_date", "The follow up date field must match the format YYYY-MM-DD HH:MM:SS."),
+                ]),
+            )
+            .only_rest()
+            .patch(
+                "/urls/<2>",
+                r#"{"incident_status":"Nwe","disabled":5}"#,
+                invalid(&[
+                    (
+                        "incident_status",
+                        "The selected incident status is invalid. It must be one of: New, Open, In Violation, Approved, Remediated, Archived.",
+                    ),
+                    ("disabled", "The disabled field must be yes or no."),
+                ]),
+            )
+            .only_rest()
+            .get("/cases/<3>", case(&[])),
         Case::new("wrong types are rejected")
             .post(
                 "/cases",

@@ -1,6 +1,6 @@
 use compliance_api::{
     error::{Error, Reason},
-    v1::{AffiliateInput, AffiliateSync, AffiliateUpdate, OpenCaseRequest, UrlInput},
+    v1::{AffiliateInput, AffiliateSync, AffiliateUpdate, UrlInput},
 };
 
 use http::HeaderMap;
@@ -284,7 +284,7 @@ fn url_lists_exceeding_memory_are_rejected() {
 #[test]
 fn null_counts_as_absent_for_every_type() {
     use super::incidents;
-    use compliance_api::v1::{DetachIncidentsRequest, IncidentKey, ReviewUrlRequest, UrlReview};
+    use compliance_api::v1::{DetachIncidentsRequest, IncidentKey, UrlReview};
     let (path, mut ignored) = (PathId::of("7"), Ignored::default());
     let body = r#"{"id":9,"incidents":[{"incident_id":null,"incident_type":null,"url":null}]}"#;
     let request: DetachIncidentsRequest = incidents(input(body, &mut ignored), &path).unwrap();
@@ -292,7 +292,7 @@ fn null_counts_as_absent_for_every_type() {
     assert_eq!(ignored.header().unwrap(), "id");
     let body = r#"{"disabled":null,"infractions":null,"note":"x","incident_status":""}"#;
     let if_match = IfMatch::of(&HeaderMap::new());
-    let request: ReviewUrlRequest = super::review_url(input(body, &mut Ignored::default()), &path, &if_match).unwrap();
+    let request = super::review_url(input(body, &mut Ignored::default()), &path, &if_match).unwrap().message;
     let review = UrlReview { note: Some("x".into()), incident_status: Some(String::new()), ..Default::default() };
     assert_eq!((request.id, request.review), (7, Some(review)));
     assert_eq!(request.update_mask.unwrap().paths, ["incident_status", "disabled", "note", "infractions"]);
@@ -301,9 +301,11 @@ fn null_counts_as_absent_for_every_type() {
 #[test]
 fn wrong_element_types_are_reported() {
     let body = r#"{"request_id":"r","incidents":["x",5,null,[]],"case":{"tags":["a",5,{}]}}"#;
-    let error = super::whole::<OpenCaseRequest>(input(body, &mut Ignored::default())).unwrap_err();
+    let checked = super::open_case(input(body, &mut Ignored::default())).unwrap();
     let must = |path: &str, type_name: &str| (path.to_owned(), format!("The {path} field must be {type_name}."));
-    let reported = violations(error);
+    let reported = violations(Error::invalid(checked.violations));
+    // The core cannot save the request.
+    assert_eq!(checked.message.request_id.as_deref(), Some("\0"));
     for expected in (0..4).map(|index| must(&format!("incidents.{index}"), "an object")) {
         assert!(reported.contains(&expected), "{reported:?}");
     }
