@@ -15,6 +15,7 @@ use compliance_api::{
     record::{Record as _, StoredAs},
     v1::{Affiliate, AffiliateInput, ExportCasesRequest, ExportUrlsRequest, ListAffiliatesRequest},
 };
+use flags::count;
 use futures::{StreamExt as _, TryStreamExt as _, stream::BoxStream};
 use nix::unistd::geteuid;
 use serde::Serialize;
@@ -37,10 +38,10 @@ pub(crate) struct ExportArgs {
     /// Kind of records to export.
     what: RecordKind,
     /// Company to export records from.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
+    #[arg(long, value_name = "N", value_parser = count(1..=MAX_ID))]
     company: i64,
     /// Export only records created or changed after this position in the record of changes.
-    #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(i64).range(0..=MAX_ID))]
+    #[arg(long, value_name = "POSITION", value_parser = count(0..=MAX_ID))]
     changed_after: Option<i64>,
     /// Record format [default: from the file name, otherwise ndjson].
     // The log format already uses the ID `format`.

@@ -24,6 +24,7 @@ use compliance_api::{
     csv_cell::Escape,
     v1::{OpenCaseRequest, UrlObservation},
 };
+use flags::count;
 use spreadsheets::{AffiliateRow, Empty, Encoding, Headings, Limits, Options, Order, Table};
 use tokio::task::spawn_blocking;
 
@@ -93,7 +94,7 @@ struct AffiliateArgs {
     absent: Option<String>,
     /// Maximum number of affiliates whose status --absent changes [default: a tenth of the affiliates with a different status, at least 10]. Above
     /// this limit, the command imports nothing, because the file may be truncated.
-    #[arg(long, requires = "absent", value_name = "N", value_parser = clap::value_parser!(i64).range(0..=MAX_ID))]
+    #[arg(long, requires = "absent", value_name = "N", value_parser = count(0..=MAX_ID))]
     max_absent: Option<i64>,
 }
 
@@ -134,7 +135,7 @@ struct CommonArgs {
     #[arg(long)]
     json: bool,
     /// Company to import the records into.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
+    #[arg(long, value_name = "N", value_parser = count(1..=MAX_ID))]
     company: i64,
     #[command(flatten, next_help_heading = "Service")]
     service: ServiceArgs,

@@ -43,7 +43,7 @@ pub struct CoreSettings {
     pub company_metrics: usize,
     /// Maximum number of database connections.
     #[arg(long, env = "COMPLIANCE_DATABASE_CONNECTIONS", default_value_t = 16, value_name = "N",
-          value_parser = clap::value_parser!(u32).range(2..=1000))]
+          value_parser = count(2..=1000_u32))]
     pub database_connections: u32,
     /// Maximum number of calls in flight; more are rejected with 503.
     #[arg(long, env = "COMPLIANCE_MAX_IN_FLIGHT", default_value_t = 4096, value_name = "N", value_parser = count(1..=MAX_COUNT))]
@@ -75,7 +75,7 @@ pub struct CoreSettings {
     /// Minimum number of days that the database must keep changes. If it keeps them for less time, the core does not start.
     /// `compliance migrate --change-retention` sets the retention in the database [default: 90]. `compliance serve` sets it in its own
     /// database.
-    #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
+    #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", value_name = "DAYS", value_parser = count(1..=36_500))]
     pub change_retention: Option<i32>,
     /// Maximum number of open lists, exports and observation streams per company.
     #[arg(id = "company-streams", long, env = "COMPLIANCE_COMPANY_STREAMS", default_value_t = 64, value_name = "N",

@@ -10,6 +10,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use compliance_api::MAX_ID;
 use core_server::audit::{self, Checkpoint, Drop, Restore, Retained};
+use flags::count;
 use sqlx::PgConnection;
 use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
 
@@ -53,7 +54,7 @@ enum AuditCommand {
 #[derive(Args, Debug)]
 struct RecordArgs {
     /// Company of the record [default: all].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
+    #[arg(long, value_name = "N", value_parser = count(1..=MAX_ID))]
     company: Option<i64>,
     #[command(flatten)]
     database: DatabaseArgs,

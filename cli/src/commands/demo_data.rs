@@ -7,6 +7,7 @@ use clap::Args;
 use compliance_api::MAX_ID;
 use core_server::{database::migrate, erasure};
 use fixtures::{Loaded, Programme, Size, load};
+use flags::count;
 use serde::Serialize;
 use sqlx::PgPool;
 use time::{Date, OffsetDateTime, macros::format_description};
@@ -26,19 +27,19 @@ use crate::{
   compliance demo-data --company 8 --affiliates 100000 --urls 1000000 --cases 50000 --json")]
 pub(crate) struct DemoDataArgs {
     /// Company to create records for. Without --replace, the company must have no records.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
+    #[arg(long, value_name = "N", value_parser = count(1..=MAX_ID))]
     company: i64,
     /// Erase all records of the company first. Only a backup restores them.
     #[arg(long)]
     replace: bool,
     /// Number of affiliates.
-    #[arg(long, value_name = "A", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    #[arg(long, value_name = "A", default_value_t = 1000, value_parser = count(1..=10_000_000_u64))]
     affiliates: u64,
     /// Number of URLs.
-    #[arg(long, value_name = "U", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(0..=100_000_000))]
+    #[arg(long, value_name = "U", default_value_t = 10_000, value_parser = count(0..=100_000_000_u64))]
     urls: u64,
     /// Number of cases.
-    #[arg(long, value_name = "C", default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
+    #[arg(long, value_name = "C", default_value_t = 500, value_parser = count(0..=10_000_000_u64))]
     cases: u64,
     /// Seed for generating the records. A different seed produces different records.
     #[arg(long, value_name = "S", default_value_t = 1)]

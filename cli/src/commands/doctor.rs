@@ -24,6 +24,7 @@ use core_server::{
     doctor::{self, Months},
 };
 use embedded_postgres::{Installation, check_data_dir, has_cluster};
+use flags::count;
 use nix::sys::statvfs::statvfs;
 use rest_gateway::Settings;
 use serde::Serialize;
@@ -100,7 +101,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     json: bool,
     /// Number of cores that use the database [default: the number of --core-url addresses, or one].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = count(1..=1000_u32))]
     cores: Option<u32>,
     /// Token to verify.
     #[arg(long, env = "COMPLIANCE_TOKEN", hide_env_values = true, value_name = "TOKEN")]

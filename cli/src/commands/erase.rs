@@ -4,6 +4,7 @@ use anyhow::bail;
 use clap::Args;
 use compliance_api::{MAX_ID, v1::EraseAffiliateResponse};
 use core_server::erasure;
+use flags::count;
 
 use crate::{
     database::{DatabaseArgs, run_as_owner},
@@ -19,10 +20,10 @@ use crate::{
   compliance erase --company 7 --affiliate 12 --yes")]
 pub(crate) struct EraseArgs {
     /// Company to erase.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
+    #[arg(long, value_name = "N", value_parser = count(1..=MAX_ID))]
     company: i64,
     /// Erase only this affiliate of the company, with its URLs and cases.
-    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
+    #[arg(long, value_name = "ID", value_parser = count(1..=MAX_ID))]
     affiliate: Option<i64>,
     /// Print the number of records without erasing anything.
     #[arg(long, conflicts_with_all = ["yes", "affiliate"])]

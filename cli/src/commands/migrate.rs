@@ -2,6 +2,7 @@
 
 use clap::{Args, builder::NonEmptyStringValueParser};
 use core_server::database;
+use flags::count;
 
 use crate::{
     program::DatabaseUrlArgs,
@@ -22,7 +23,7 @@ pub(crate) struct MigrateArgs {
     service_role: Option<String>,
     /// Minimum number of days to keep changes; the database drops them by month. Without this flag, the retention does not change
     /// [initially: 90].
-    #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", value_name = "DAYS", value_parser = clap::value_parser!(i32).range(1..=36_500))]
+    #[arg(long, env = "COMPLIANCE_CHANGE_RETENTION", value_name = "DAYS", value_parser = count(1..=36_500))]
     change_retention: Option<i32>,
 }
 

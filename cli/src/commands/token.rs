@@ -9,7 +9,7 @@ use compliance_api::{
     MAX_ID,
     token::{Claims, SCOPES},
 };
-use flags::duration;
+use flags::{count, duration};
 
 use crate::{data_dir::DataDirArgs, secret};
 
@@ -21,7 +21,7 @@ use crate::{data_dir::DataDirArgs, secret};
   compliance token --company 7 --subject auditor --scope \"audit webhooks\"")]
 pub(crate) struct TokenArgs {
     /// Company whose records the token can access.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=MAX_ID))]
+    #[arg(long, value_name = "N", value_parser = count(1..=MAX_ID))]
     company: i64,
     /// Lifetime of the token, such as 30s, 15m, 8h or 7d.
     #[arg(long, default_value = "8h", value_name = "TIME", value_parser = lifetime)]

@@ -1,8 +1,10 @@
 //! Parsers for durations, sizes, counts and addresses, such as `30s`, `32MiB` and `localhost:8080`.
 
 use std::{
+    fmt::Display,
     net::{SocketAddr, ToSocketAddrs as _},
     ops::RangeInclusive,
+    str::FromStr,
     time::Duration,
 };
 
@@ -32,7 +34,10 @@ pub fn size(range: RangeInclusive<u64>) -> impl Fn(&str) -> Result<usize, String
 }
 
 /// Returns a parser for whole numbers within a range.
-pub fn count(range: RangeInclusive<usize>) -> impl Fn(&str) -> Result<usize, String> + Clone {
+pub fn count<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
+where
+    T: FromStr + PartialOrd + Display + Clone,
+{
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
         number.ok_or_else(|| format!("must be a whole number between {} and {}", range.start(), range.end()))
@@ -73,7 +78,7 @@ fn write(value: u64, units: &[(&str, u64)]) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::{duration, listen_address, size};
+    use super::{count, duration, listen_address, size};
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -88,6 +93,15 @@ mod tests {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
         assert_eq!(parse("25h"), Err("must be between 1ms and 1d".to_owned()));
+    }
+
+    #[test]
+    fn counts_have_a_range() {
+        let parse = count(1..=86_400_u64);
+        assert_eq!(parse("86400"), Ok(86_400));
+        for wrong in ["2s", "abc", "0", "86401", "-1", "1.5", ""] {
+            assert_eq!(parse(wrong), Err("must be a whole number between 1 and 86400".to_owned()), "{wrong}");
+        }
     }
 
     #[test]
