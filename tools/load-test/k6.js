@@ -9,11 +9,13 @@ import { check } from "k6";
 import exec from "k6/execution";
 import http from "k6/http";
 
-const BASE = __ENV.BASE || "http://127.0.0.1:8080";
+const BASE = (__ENV.BASE || "http://127.0.0.1:8080").replace(/\/+$/, "").replace(/\/api$/, "");
 const CONNECTIONS = Number(__ENV.CONNECTIONS || 64);
 const DURATION = __ENV.DURATION || "10s";
 if (!__ENV.TOKENS) throw new Error("Set TOKENS to a file with one token per line.");
 const TOKENS = open(__ENV.TOKENS).split("\n").filter((line) => line !== "");
+// Without this check, every connection would fail before its first request, and the run would succeed.
+if (TOKENS.length === 0) throw new Error(`The file ${__ENV.TOKENS} contains no token.`);
 
 const requests = {
   // Reads an affiliate by ID.
@@ -63,12 +65,15 @@ function authorization(token) {
 
 // Returns each company's affiliate IDs.
 export function setup() {
-  return TOKENS.map((token) => {
+  return TOKENS.map((token, index) => {
     const response = http.get(`${BASE}/api/affiliates`, { headers: authorization(token), responseType: "text" });
     if (response.status !== 200) {
       exec.test.abort(`GET /api/affiliates: status ${response.status}: ${response.body}`);
     }
     const { data } = JSON.parse(String(response.body));
+    if (data.length === 0 && request === requests.read) {
+      exec.test.abort(`The company of token ${index + 1} has no affiliates to read. Create some, for example with compliance demo-data.`);
+    }
     return data.slice(0, 1000).map(({ id }) => id);
   });
 }

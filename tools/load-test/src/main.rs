@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, process::ExitCode, time::Duratio
 
 use anyhow::{Context as _, ensure};
 use clap::Parser;
+use flags::count;
 use load_test::{
     client::Layer,
     load::{Load, discover},
@@ -22,7 +23,10 @@ const FULL: f64 = 0.9;
 
 const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
 
-/// Load-test the Affiliate Compliance Service. The exit status is 1 if a response was wrong or missing.
+/// Minimum reached part of the requested rate.
+const REACHED: f64 = 0.9;
+
+/// Load-test the Affiliate Compliance Service. The exit status is 1 if a response was wrong or missing, or if the rate was far below --rate.
 #[derive(Debug, Parser)]
 #[command(name = "load-test", version)]
 struct Args {
@@ -52,19 +56,19 @@ struct Args {
     #[arg(long, value_enum, default_value_t = Scenario::Mixed)]
     scenario: Scenario,
     /// Number of requests in flight. Over REST, each has its own connection.
-    #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = count(1..=10_000_u32))]
     connections: u32,
     /// Maximum requests per second across all connections [default: as many as possible].
-    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "R", value_parser = count(1..=u32::MAX))]
     rate: Option<u32>,
     /// Duration of the measurement, in seconds.
-    #[arg(long, default_value_t = 10, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, default_value_t = 10, value_name = "S", value_parser = count(1..=86_400_u64))]
     duration: u64,
     /// Duration of the load before the measurement, in seconds.
-    #[arg(long, default_value_t = 2, value_name = "S", value_parser = clap::value_parser!(u64).range(0..=600))]
+    #[arg(long, default_value_t = 2, value_name = "S", value_parser = count(0..=600_u64))]
     warm_up: u64,
     /// Number of items per batch, for scenarios that write batches.
-    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = count(1..=10_000_u64))]
     batch: u64,
     /// Also write the result to a file, as JSON.
     #[arg(long, value_name = "FILE")]
@@ -98,7 +102,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Runs the load, and returns whether all responses were correct.
+/// Runs the load, and returns whether all responses were correct and the rate was reached.
 async fn run(args: &Args) -> anyhow::Result<bool> {
     let Args { layer, scenario, connections, batch, .. } = *args;
     let url = args.target.as_deref().unwrap_or(match layer {
@@ -106,6 +110,10 @@ async fn run(args: &Args) -> anyhow::Result<bool> {
         Layer::Grpc => "http://127.0.0.1:50051",
     });
     let target = Target::parse(url, args.allow_remote, args.ca.as_deref())?;
+    ensure!(
+        !args.token.iter().any(|token| token.trim().is_empty()),
+        "a token is empty: set COMPLIANCE_TOKEN or --token"
+    );
     let mut companies = Vec::new();
     for token in &args.token {
         companies.push(discover(&target, layer, token).await?);
@@ -117,12 +125,16 @@ async fn run(args: &Args) -> anyhow::Result<bool> {
     let measured = measure(warm_up, workers, args.duration as f64, rate, processor_seconds).await?;
     let outcome = Outcome::of(measured);
     print!("{}", outcome.text());
+    let is_reached = args.rate.is_none_or(|rate| outcome.reaches(rate, connections));
+    if let Some(rate) = args.rate.filter(|_| !is_reached) {
+        println!("THE RATE WAS NOT REACHED: --rate is {rate} requests a second");
+    }
     if let Some(file) = &args.json {
         std::fs::write(file, serde_json::to_string_pretty(&outcome)? + "\n")
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
     ensure!(outcome.requests > 0 || !outcome.errors.is_empty(), "no response arrived in {} s", args.duration);
-    Ok(outcome.errors.is_empty())
+    Ok(outcome.errors.is_empty() && is_reached)
 }
 
 impl Outcome {
@@ -135,6 +147,12 @@ impl Outcome {
             generator: (measured.meter[1] - measured.meter[0]) / measured.seconds,
             errors: measured.errors,
         }
+    }
+
+    /// Returns whether the run reached most of a rate. The last requests of all connections may be unfinished.
+    fn reaches(&self, rate: u32, connections: u32) -> bool {
+        let responses = self.requests + self.errors.values().sum::<u64>() + u64::from(connections);
+        responses as f64 >= REACHED * f64::from(rate) * self.seconds
     }
 
     fn text(&self) -> String {
@@ -166,7 +184,23 @@ fn processor_seconds() -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::{Outcome, PERCENTILES};
+
+    #[test]
+    fn slow_runs_do_not_reach_the_rate() {
+        let outcome = |requests| Outcome {
+            seconds: 10.0,
+            requests,
+            requests_per_second: 0.0,
+            latency_ms: BTreeMap::new(),
+            generator: 0.0,
+            errors: BTreeMap::new(),
+        };
+        assert!(outcome(4600).reaches(500, 32) && outcome(4470).reaches(500, 32));
+        assert!(!outcome(4460).reaches(500, 32));
+    }
 
     #[test]
     fn report_shows_errors_and_busy_generator() {

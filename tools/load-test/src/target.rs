@@ -37,12 +37,9 @@ impl Target {
     /// Unless `allow_remote` is true, every address of the host must be a loopback address. `ca` is a PEM file with the CA certificates
     /// to trust instead of the system's.
     pub fn parse(text: &str, allow_remote: bool, ca: Option<&Path>) -> anyhow::Result<Self> {
-        let url = Url::parse(text).with_context(|| format!("{text:?} is not a URL such as http://127.0.0.1:8080"))?;
-        let is_secure = match url.scheme() {
-            "http" => false,
-            "https" => true,
-            _ => bail!("{text:?} is neither an http nor an https URL"),
-        };
+        let url = Url::parse(text).ok().filter(|url| ["http", "https"].contains(&url.scheme()));
+        let url = url.with_context(|| format!("{text:?} is not a URL such as http://127.0.0.1:8080"))?;
+        let is_secure = url.scheme() == "https";
         ensure!(is_secure || ca.is_none(), "--ca is for https, but the target is {text}");
         let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(80));
         let bare = host.trim_matches(['[', ']']);
@@ -63,8 +60,13 @@ impl Target {
         let stream = stream.with_context(|| format!("cannot connect to {}", self.authority))?;
         stream.set_nodelay(true)?;
         let Some((name, tls)) = &self.tls else { return Ok(Either::Left(stream)) };
-        let secure = tls.connect_with(protocol, name, stream).await;
-        Ok(Either::Right(Box::new(secure.with_context(|| format!("no secure connection to {}", self.authority))?)))
+        let secure = tls.connect_with(protocol, name, stream).await.map_err(|error| {
+            // rustls reports a response without TLS as a corrupt message.
+            let is_plain = error.to_string().contains("corrupt message");
+            let advice = if is_plain { ": the port seems to use http, not https" } else { "" };
+            anyhow::Error::new(error).context(format!("no secure connection to {}{advice}", self.authority))
+        });
+        Ok(Either::Right(Box::new(secure?)))
     }
 
     /// Returns whether connections use TLS.

@@ -73,7 +73,7 @@ async fn both_layers_respond_under_load() {
     let file = folder.path().join("result.json");
     for (layer, url) in urls {
         for scenario in ["point-read", "list", "update", "url-add-one", "mixed"] {
-            let rate = ["--rate", "200", "--json", file.to_str().unwrap()];
+            let rate = ["--rate", "20", "--json", file.to_str().unwrap()];
             let output = load(layer, &url, scenario, &rate).await;
             assert!(output.status.success(), "{layer} {scenario}");
             let result: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
@@ -92,7 +92,21 @@ async fn other_layers_port_is_reported() {
             format!("load-test: {} does not seem to be the {name} port: ", url.trim_start_matches("http://"));
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && errors.starts_with(&expected), "{errors}");
+        let output = load(layer, &url.replacen("http:", "https:", 1), "list", &[]).await;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && errors.contains("seems to use http, not https"), "{errors}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn runs_below_the_rate_fail() {
+    let (_service, [(rest, url), _]) = service(Options::default()).await;
+    let output = load(rest, &url, "list", &["--rate", "1000000"]).await;
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success() && text.contains("--rate is 1000000 requests a second"), "{text}");
+    let output = load(rest, &url, "list", &["--token", ""]).await;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && errors.contains("a token is empty"), "{errors}");
 }
 
 /// Opens a TLS port in front of a service, and returns its URL.
