@@ -119,10 +119,12 @@ pub(super) fn updated_one(id: &str) -> Expect {
     good(200, updated_item(id))
 }
 
-/// A change that contains only unknown fields. The body is that of another change.
+pub(super) const NO_KNOWN_FIELD: &str = "The request contains no known field, so nothing changed.";
+
+/// A change that contains no known fields. The body is that of another change.
 pub(super) fn no_known_field(other: Expect) -> Expect {
     let (start, _) = other.body.rsplit_once(r#""msg":"#).expect("the body contains a message");
-    let body = format!(r#"{start}"msg":"The request contains no known field, so nothing changed."}}}}"#);
+    let body = format!(r#"{start}"msg":"{NO_KNOWN_FIELD}"}}}}"#);
     Expect { body, ..other }
 }
 

@@ -10,6 +10,8 @@ use test_support::GrpcClients;
 use time::{PrimitiveDateTime, macros::format_description};
 use tonic::Status;
 
+use super::expect::NO_KNOWN_FIELD;
+
 /// Sends a REST request as a gRPC call and returns the response in REST form.
 pub(super) async fn ask(grpc: &mut GrpcClients, path: &str, body: Option<&str>) -> Result<String, Status> {
     let body: Value = serde_json::from_str(body.unwrap_or("{}")).unwrap();
@@ -19,6 +21,7 @@ pub(super) async fn ask(grpc: &mut GrpcClients, path: &str, body: Option<&str>) 
     let text = |name: &str| body[name].as_str().map(str::to_owned);
     let date = |name: &str| body[name].as_str().map(timestamp);
     let mask = Some(FieldMask { paths: body.as_object().unwrap().keys().cloned().collect() });
+    let has_fields = body.as_object().is_some_and(|fields| !fields.is_empty());
     let client = &mut grpc.monitoring;
     Ok(match (resource, id, action) {
         ("urls", id, "") => {
@@ -37,7 +40,8 @@ pub(super) async fn ask(grpc: &mut GrpcClients, path: &str, body: Option<&str>) 
             };
             let request = ReviewUrlRequest { id, review: Some(review), update_mask: mask, etag: String::new() };
             let url_id = client.review_url(request).await?.into_inner().url_id;
-            format!(r#"{{"code":"1020","status":"ok","detail":{{"url_id":{url_id},"msg":"URL reviewed."}}}}"#)
+            let msg = if has_fields { "URL reviewed." } else { NO_KNOWN_FIELD };
+            format!(r#"{{"code":"1020","status":"ok","detail":{{"url_id":{url_id},"msg":"{msg}"}}}}"#)
         }
         ("cases", 0, "") => {
             let request: OpenCaseRequest = serde_json::from_value(body).unwrap();
@@ -48,7 +52,8 @@ pub(super) async fn ask(grpc: &mut GrpcClients, path: &str, body: Option<&str>) 
             let case = serde_json::from_value(body.clone()).unwrap();
             let request = UpdateCaseRequest { id, case: Some(case), update_mask: mask, etag: String::new() };
             let updated = client.update_case(request).await?.into_inner();
-            saved(updated.case_id, updated.changed, ["Case updated.", "The case already has these values."])
+            let unchanged = if has_fields { "The case already has these values." } else { NO_KNOWN_FIELD };
+            saved(updated.case_id, updated.changed, ["Case updated.", unchanged])
         }
         ("cases", id, "resolve") => {
             let request = ResolveCaseRequest { id, resolved_date: date("resolved_date"), etag: String::new() };

@@ -31,7 +31,7 @@ use test_support::{DocumentedRoute, GrpcClients, documented_route};
 use tonic::Status;
 use tonic_types::StatusExt as _;
 
-use super::over_case_work;
+use super::{expect::NO_KNOWN_FIELD, over_case_work};
 use crate::described::messages::contract;
 
 /// Sends a REST request as a gRPC call and returns the response in REST form.
@@ -256,7 +256,9 @@ async fn update(grpc: &mut GrpcClients, id: i64, body: &Value) -> Result<String,
     }
     let request = UpdateAffiliateRequest { update: Some(change(body)) };
     let id = grpc.affiliates.update_affiliate(request).await?.into_inner().affiliate_id;
-    Ok(rest_form(1020, Some(id), None, None, "Affiliate updated successfully."))
+    let has_fields = body.as_object().is_some_and(|fields| fields.keys().any(|name| name != "id"));
+    let msg = if has_fields { "Affiliate updated successfully." } else { NO_KNOWN_FIELD };
+    Ok(rest_form(1020, Some(id), None, None, msg))
 }
 
 fn elements<T>(body: &Value, name: &str, element: impl Fn(&Value) -> T) -> Vec<T> {
