@@ -10,7 +10,7 @@ import { columnPicker, recordSplitter } from "../src/console/export.js";
 import { allows, refusal } from "../src/console/session.js";
 import { tagsText } from "../src/console/tags.js";
 import { ago, due, hasEnded, instant, isTimestamp } from "../src/console/timestamps.js";
-import { isUndone } from "../src/console/undo.js";
+import { isCurrent } from "../src/console/undo.js";
 import { shortUrl } from "../src/console/urls.js";
 import { changedFields, merged, sent } from "../src/console/work.js";
 
@@ -144,22 +144,25 @@ test("errors without a field keep their text", () => {
   assert.equal(inLabels("", "The list is empty."), "The list is empty.");
 });
 
-test("repeated notes count as restored", () => {
+test("repeated notes are recognized", () => {
   const change = (position, ...notes) => ({ position, resource: "case", fields: notes.map((after) => ({ field: "note", after })) });
   const changes = [change(4, "one"), change(3, null), change(2, "two"), change(1, "one"), change(0)];
   assert.deepEqual(changes.map((one) => restoresNote(one, changes)), [true, false, false, false, false]);
 });
 
-test("reversed changes count as undone", () => {
-  const names = { parts: () => [], name: (_, id) => `Level ${id}` };
-  const change = (position, ...fields) => ({ resource: "case", operation: "updated", position, fields: fields.map(([field, before, after]) => ({ field, before, after })) });
-  const first = change(1, ["note", "a", "b"], ["etag", "1", "2"]);
-  assert.equal(isUndone(first, [first, change(2, ["note", "b", "a"], ["etag", "2", "3"])], names), true);
-  assert.equal(isUndone(first, [first, change(2, ["note", "b", "c"])], names), false);
-  const both = change(3, ["risk_level_id", null, "2"], ["case_worker", null, "bea"]);
-  assert.equal(isUndone(both, [change(4, ["risk_level_id", "2", null])], names), false);
-  assert.equal(isUndone(both, [change(4, ["risk_level_id", "2", null], ["case_worker", "bea", null])], names), true);
-  assert.equal(isUndone({ ...first, resource: "affiliate" }, [], names), false);
+test("changes are current until their fields change again", () => {
+  const part = (operation, type) => ({ operation, resource: "infraction", fields: [{ field: "infraction_type_id", before: null, after: type }] });
+  const names = { parts: ({ parts = [] }) => parts, name: (_, id) => id };
+  const change = (resource, fields, parts) => ({ resource, operation: "updated", fields: fields.map(([field, before, after]) => ({ field, before, after })), parts });
+  const first = change("case", [["note", "a", "b"], ["risk_level_id", null, "2"], ["etag", "1", "2"]]);
+  const current = (...later) => isCurrent(first, [...later, first], names);
+  assert.equal(current(), true);
+  assert.equal(current(change("case", [["case_worker", null, "bea"], ["etag", "2", "3"]])), true);
+  assert.equal(current(change("case", [["note", "b", "c"]])), false);
+  assert.equal(current(change("case", [["note", "c", "b"]]), change("case", [["note", "b", "c"]])), true);
+  const found = change("url", [["last_review_date", "1", "2"]], [part("created", "Disclosure")]);
+  assert.equal(isCurrent(found, [change("url", [["last_review_date", "2", "3"]], [part("deleted", "Trademark")]), found], names), true);
+  assert.equal(isCurrent(found, [change("url", [], [part("deleted", "Disclosure")]), found], names), false);
 });
 
 test("only unknown columns can be ignored", () => {

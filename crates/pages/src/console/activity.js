@@ -8,14 +8,14 @@ import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { allows } from "./session.js";
 import { agoNode } from "./timestamps.js";
-import { isUndone, undoButton } from "./undo.js";
+import { undoButton } from "./undo.js";
 
 const MOST = 10;
 
 const noteOf = ({ resource, fields }) => (resource === "affiliate" ? null : fields.find(({ field }) => field === "note")?.after ?? null);
 const quote = (text) => element("blockquote", {}, text.length > VERY_LONG ? longText("Note", text) : value(text));
 
-/** Returns whether a change restores the note of an earlier change, as undoing does. */
+/** Returns whether a change sets the note of an earlier change again, such as by undoing a later one. */
 export function restoresNote(change, changes) {
   const note = noteOf(change);
   return note !== null && changes.some((other) => other.position < change.position && noteOf(other) === note);
@@ -24,7 +24,7 @@ export function restoresNote(change, changes) {
 /** Describes a change: returns a sentence, and a list of details if several fields changed. */
 function describe(change, names, isRestored) {
   const note = noteOf(change);
-  const written = isRestored ? "restored an earlier note" : "wrote a note";
+  const written = isRestored ? "set the note to an earlier text" : "wrote a note";
   const fields = visibleFields(change).filter(({ field }) => note === null || field !== "note");
   const own = change.operation === "updated" ? fields.filter(({ field }) => !DATES.includes(field)) : fields;
   // Show changed dates only if nothing else has changed with them.
@@ -71,13 +71,12 @@ export function activity(resource, id, signal, page = null) {
     const note = noteOf(change);
     const changes = entries.map((other) => other.change);
     const isRestored = restoresNote(change, changes);
-    const isReversed = isUndone(change, changes, names);
     const [sentence, details] = describe(change, names, isRestored);
-    const undo = page && !isReversed && undoButton({ resource, id, change, names, later, put, signal, ...page });
+    const undo = page && undoButton({ resource, id, change, changes, names, later, put, signal, ...page });
     if (note !== null && note === page?.record.note) latest?.remove();
-    return element("li", { class: isReversed && "undone" },
-      element("p", {}, element("strong", {}, author(change)), " ", sentence, " · ", agoNode(change.time), isReversed && " · undone", undo && [" ", undo]),
-      note !== null && !isRestored && quote(note), details);
+    return element("li", {},
+      element("p", {}, element("strong", {}, author(change)), " ", sentence, " · ", agoNode(change.time), undo && [" ", undo]),
+      note !== null && quote(note), details);
   };
 
   let isReading = false;

@@ -36,14 +36,13 @@ function undoing(change, names) {
   return isPossible ? { fields: new Map(fields.map(({ field, before }) => [field, before])), body } : null;
 }
 
-/** Returns whether one of the `others` has reversed a change, as undoing does. */
-export function isUndone(change, others, names) {
-  const undo = undoing(change, names);
-  const reverses = (other) => other.position > change.position
-    && change.fields.every(({ field, before, after }) => !undo.fields.has(field) || other.fields.some((back) => back.field === field && back.before === after && back.after === before))
-    && (change.resource !== "url" || names.parts(change).every((part) => names.parts(other).some((back) => (
-      back.operation !== part.operation && entryOf(infractionIn(back, names)) === entryOf(infractionIn(part, names))))));
-  return undo !== null && others.some(reverses);
+/** Returns whether the record still has the values that a change set. `changes` contains this change and all later ones, newest first. */
+export function isCurrent(change, changes, names) {
+  const fields = changes.flatMap((each) => each.fields);
+  const parts = changes.flatMap((each) => names.parts(each));
+  const about = (part) => entryOf(infractionIn(part, names));
+  return visibleFields(change).every(({ field, after }) => !KINDS[change.resource].isOwn(field) || fields.find((each) => each.field === field).after === after)
+    && (change.resource !== "url" || names.parts(change).every((part) => parts.find((each) => about(each) === about(part)).operation === part.operation));
 }
 
 /** Returns a URL's infractions without the ones a review added and with the ones it removed, or null if they are the same. */
@@ -58,13 +57,12 @@ function formerInfractions(record, change, names) {
 }
 
 /**
- * Returns a button that undoes a change, or null if the change cannot be undone. `later` reads the changes that followed, `put` shows a
- * message, `record` is the shown record, `mayLeave` asks whether to discard unsaved input, and `reload` shows the record again with a message at the history.
+ * Returns a button that undoes a change, or null if the change cannot be undone. `changes` contains this change and all later ones, newest
+ * first. `later` reads the changes that followed, `put` shows a message, `mayLeave` asks whether to discard unsaved input, and `reload` shows the record again with a message at the history.
  */
-export function undoButton({ resource, id, change, names, later, put, record, mayLeave, reload, signal }) {
+export function undoButton({ resource, id, change, changes, names, later, put, mayLeave, reload, signal }) {
   const undo = undoing(change, names);
-  // Restoring the text before an earlier note would remove the latest note.
-  if (undo === null || change.fields.some(({ field, after }) => field === "note" && (after ?? "") !== (record.note ?? ""))) return null;
+  if (undo === null || !isCurrent(change, changes, names)) return null;
   const path = `api/${KINDS[resource].section}/${id}`;
   let isRunning = false;
 

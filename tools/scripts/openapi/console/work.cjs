@@ -93,15 +93,15 @@ async function caseWork(page) {
   // The box is empty for the next note. The history shows the earlier notes with their authors.
   await becomes(() => page.getByLabel("Note").inputValue(), "");
   const notes = async () => (await page.getByRole("list", { name: "Changes" }).locator("> li", { has: page.locator("blockquote") }).allInnerTexts())
-    .map((text) => /^bea wrote a note · just now(.*)\n+(.*)/.exec(text)?.slice(1).join(":"));
+    .map((text) => /^bea (?:wrote a note|set the note to an earlier text) · just now(.*)\n+(.*)/.exec(text)?.slice(1).join(":"));
   await becomes(notes, [" Undo:Called twice.", ":Called."]);
 
-  // Undoing the latest note restores the earlier one. The page marks what was undone.
+  // Undoing the latest note restores the earlier one. Only the changes whose values the case still has can be undone.
   await page.getByRole("list", { name: "Changes" }).locator("> li", { hasText: "Called twice." }).getByRole("button", { name: /^Undo/ }).click();
   await message(page, "The change was undone.");
   const newest = page.getByRole("list", { name: "Changes" }).locator("> li").first();
-  await becomes(() => newest.innerText(), "bea restored an earlier note · just now Undo");
-  await becomes(notes, [" · undone:Called twice.", " Undo:Called."]);
+  await becomes(async () => (await newest.innerText()).startsWith("bea set the note to an earlier text"), true);
+  await becomes(notes, [" Undo:Called.", ":Called twice.", ":Called."]);
 
   // On a phone, the notes stay in view.
   await page.setViewportSize(PHONE);
@@ -202,10 +202,18 @@ async function opening(page) {
   await send();
   await message(page, "No affiliate of the company has this identifier.");
   await checked(page, "a new case");
+  // The page links to the affiliate's open cases.
+  await api("POST", "cases", { request_id: `opening-${Date.now()}`, case: { affiliate_id: known }, incidents: [] });
+  const { data: [{ case_id: newest }] } = await api("GET", `cases?distributor_id=${known}&open=yes`);
   await page.getByRole("combobox", { name: "Affiliate (required)" }).fill(named);
   await send();
+  await message(page, "This affiliate has open cases:");
+  await page.locator(".message").getByRole("link", { name: `Case ${newest}`, exact: true }).waitFor();
+  await checked(page, "a new case of an affiliate with open cases");
+  await page.getByRole("button", { name: "Open another case" }).click();
   await onRecord(page, /^Case \d+$/);
   await message(page, "The case was opened.");
+  await page.getByRole("button", { name: "Dismiss this message" }).waitFor();
   assert.equal((await read("cases", page.url().match(/cases\/(\d+)$/)[1])).distributor_id, known);
 
   const { distributor_id: affiliate, incidents: none } = await open("affiliates/2", "Affiliate 2");
