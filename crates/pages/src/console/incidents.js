@@ -21,6 +21,14 @@ export function leftInfractions({ infractions }) {
   return infractions.length > 1 ? `with the first of ${infractions.length} infractions: ${infractionText(infractions[0])}` : null;
 }
 
+/** Says why a URL may not belong in a case. */
+function doubtsAbout({ id, affiliate_name: name, infractions, incident_status: status }, record) {
+  return [
+    name !== null && name !== record.affiliate_name && `URL ${id} belongs to ${name}.`,
+    infractions.length === 0 && `URL ${id} has no infraction${status ? ` and the status ${status}` : ""}.`,
+  ].filter(Boolean);
+}
+
 /** Returns the company's URL with this address or ID, or null. */
 async function urlNamed(text, signal) {
   if (/^[1-9][0-9]{0,15}$/.test(text)) {
@@ -57,7 +65,10 @@ export function incidentControls(id, signal, { hasChanges, reload }) {
       return;
     }
     isRunning = true;
+    // The case then contains other URLs.
+    isAsked = false;
     removeDone();
+    messages.replaceChildren();
     violate([]);
     await attempt(signal, async () => {
       const done = await action();
@@ -81,25 +92,23 @@ export function incidentControls(id, signal, { hasChanges, reload }) {
     return status === "ok" || refused(detail.msg);
   }
 
+  const readCase = async () => (await call("GET", `api/cases/${id}`, { signal })).body.data;
+  const contains = (record, urlId) => record.incidents.some((incident) => incident.url_id === urlId);
   /** Says that the case already contains a URL, or returns null. If a colleague has added it, adding it again would replace its infraction. */
-  async function alreadyAdded(urlId) {
-    if (urlId === null) return null;
-    const { body } = await call("GET", `api/cases/${id}`, { signal });
-    return body.data.incidents.some((incident) => incident.url_id === urlId) ? `The case already contains URL ${urlId}.` : null;
-  }
+  const alreadyAdded = (record, urlId) => (urlId !== null && contains(record, urlId) ? `The case already contains URL ${urlId}.` : null);
 
   const list = element("datalist", { id: "case-urls" });
   const input = element("input", { type: "text", autocomplete: "off", spellcheck: "false", list: list.id, placeholder: "Address or ID", on: { focus: () => suggest() } });
   const { node, violate } = field("incident", "Add a URL to this case", input, { extra: list });
   let isAsked = false;
-  /** Suggests the affiliate's newest URLs. If they cannot be read, the user can still type an address or ID. */
+  /** Suggests the affiliate's newest URLs, except those in the case. If they cannot be read, the user can still type an address or ID. */
   async function suggest() {
     if (isAsked) return;
     isAsked = true;
     await attempt(signal, async () => {
-      const { body: { data: record } } = await call("GET", `api/cases/${id}`, { signal });
+      const record = await readCase();
       const { body } = await call("GET", "api/urls", { query: { distributor_id: record.distributor_id, per_page: MOST }, signal });
-      list.replaceChildren(...body.data.map((url) => element("option", { value: url.id, label: url.url })));
+      list.replaceChildren(...body.data.filter((url) => !contains(record, url.id)).map((url) => element("option", { value: url.id, label: url.url })));
     }, () => {});
   }
 
@@ -113,16 +122,19 @@ export function incidentControls(id, signal, { hasChanges, reload }) {
     if (text === "") return refuse("Enter the address or ID of a URL.");
     const url = await urlNamed(text, signal);
     if (url === null) return refuse("No URL with this address or ID was found. Enter its ID or its whole address, or add the URL under URLs first.");
-    const already = await alreadyAdded(url.id);
+    const record = await readCase();
+    const already = alreadyAdded(record, url.id);
     if (already) return refuse(already);
+    const doubts = doubtsAbout(url, record);
+    if (doubts.length > 0 && !confirm([...doubts, "Add it anyway?"].join(" "))) return null;
     if (!(await send("", incidentAbout(url)))) return null;
     input.value = "";
     const left = leftInfractions(url);
-    return { text: `URL ${url.id} was added${left ? `, ${left}` : ""}.` };
+    return { text: `URL ${url.id}${url.affiliate_name ? ` of ${url.affiliate_name}` : ""} was added${left ? `, ${left}` : ""}.` };
   };
 
   const restore = ({ incident_type, url_id, reference, infraction_type, infraction_name }) => async () => {
-    const already = await alreadyAdded(url_id);
+    const already = alreadyAdded(await readCase(), url_id);
     const isSaved = already ? refused(already) : await send("", { incident_type, url_id, reference, infraction_type, infraction_name });
     return isSaved ? { text: "The change was undone." } : null;
   };

@@ -248,7 +248,7 @@ async function opening(page) {
 
 /** Adds a URL to a case by its ID and by its address, removes incidents, and undoes a removal. */
 async function incidents(page) {
-  const [{ id: affiliate }] = (await api("GET", "affiliates")).data;
+  const [{ id: affiliate, distributor_name: owner }] = (await api("GET", "affiliates")).data;
   const addresses = [`https://incidents.example/${Date.now()}/one`, `https://incidents.example/${Date.now()}/${"long/".repeat(100)}`];
   const [one, long] = (await api("POST", "urls", { urls: addresses.map((url) => ({ url })) })).map(({ detail }) => detail.url_id);
   await api("PATCH", `urls/${one}`, { infractions: [{ infraction_type: "Trademark" }] });
@@ -274,8 +274,26 @@ async function incidents(page) {
   await checked(page, "an unknown incident");
   await add(String(one));
   await message(page, `URL ${one} was added.`);
-  await add(addresses[1]);
+  // The page asks before it adds a URL without an infraction, or of another affiliate.
+  const asked = async (text, isAccepted) => {
+    const dialog = page.waitForEvent("dialog");
+    const added = add(text);
+    const question = (await dialog).message();
+    await (await dialog)[isAccepted ? "accept" : "dismiss"]();
+    await added;
+    return question;
+  };
+  assert.equal(await asked(addresses[1], true), `URL ${long} has no infraction and the status New. Add it anyway?`);
   await message(page, `URL ${long} was added.`);
+  const { id: foreign, affiliate_name: strange } = (await api("GET", "urls?per_page=200")).data.find(({ affiliate_name: name, infractions }) => (
+    name !== null && name !== owner && infractions.length === 1));
+  assert.equal(await asked(String(foreign), false), `URL ${foreign} belongs to ${strange}. Add it anyway?`);
+  assert.equal(await field.inputValue(), String(foreign));
+  assert.equal((await kept()).length, 3);
+  assert.equal(await asked(String(foreign), true), `URL ${foreign} belongs to ${strange}. Add it anyway?`);
+  await message(page, `URL ${foreign} of ${strange} was added.`);
+  await page.getByRole("button", { name: `Remove URL ${foreign} from the case` }).click();
+  await message(page, `URL ${foreign} was removed from the case.`);
   assert.deepEqual(await kept(), [["form 20", "Disclosure"], [one, "Trademark"], [long, null]]);
   // The history cannot undo the change of an incident, only of the date that the service set with it.
   await page.getByRole("list", { name: "Changes" }).locator("> li", { hasText: `the incident URL ${one}` }).waitFor();
