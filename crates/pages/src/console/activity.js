@@ -10,7 +10,9 @@ import { allows } from "./session.js";
 import { agoNode } from "./timestamps.js";
 import { undoButton } from "./undo.js";
 
-const MOST = 10;
+const MOST = 50;
+/** Maximum number of further requests that look for the author of the latest note, with 100 changes each. */
+const FURTHER = 4;
 
 const noteOf = ({ resource, fields }) => (resource === "affiliate" ? null : fields.find(({ field }) => field === "note")?.after ?? null);
 const quote = (text) => element("blockquote", {}, text.length > VERY_LONG ? longText("Note", text) : value(text));
@@ -47,6 +49,7 @@ export function activity(resource, id, signal, page = null) {
   const messages = element("div", {});
   const list = element("ol", { class: "activity", "aria-label": "Changes", "aria-busy": "true" });
   const latest = page?.record.note ? element("li", {}, element("p", {}, "Latest note"), quote(page.record.note)) : null;
+  const isLatest = (change) => noteOf(change) === page.record.note;
   /** The shown changes, and their nodes in the list. */
   const entries = [];
   let before = null;
@@ -73,7 +76,6 @@ export function activity(resource, id, signal, page = null) {
     const isRestored = restoresNote(change, changes);
     const [sentence, details] = describe(change, names, isRestored);
     const undo = page && undoButton({ resource, id, change, changes, names, later, put, signal, ...page });
-    if (note !== null && note === page?.record.note) latest?.remove();
     return element("li", {},
       element("p", {}, element("strong", {}, author(change)), " ", sentence, " · ", agoNode(change.time), undo && [" ", undo]),
       note !== null && quote(note), details);
@@ -84,7 +86,11 @@ export function activity(resource, id, signal, page = null) {
     if (isReading) return;
     isReading = true;
     await attempt(signal, async () => {
-      const { changes, next } = await read(before);
+      let { changes, next } = await read(before);
+      for (let times = 0; latest !== null && before === null && next !== null && times < FURTHER && !changes.some(isLatest); times += 1) {
+        const further = await read(next, 100);
+        [changes, next] = [[...changes, ...further.changes], further.next];
+      }
       await names.learn(changes);
       const hadFocus = document.activeElement === button;
       const shown = entries.length;
@@ -96,6 +102,11 @@ export function activity(resource, id, signal, page = null) {
         if (each.node === null) list.append(node);
         else each.node.replaceWith(node);
         each.node = node;
+      }
+      // The latest note without its author follows the changes, because it is older.
+      if (latest !== null) {
+        if (entries.some(({ change }) => isLatest(change))) latest.remove();
+        else list.append(latest);
       }
       before = next;
       button.hidden = next === null;
@@ -115,12 +126,16 @@ export function activity(resource, id, signal, page = null) {
   };
   const scope = resource === "affiliate" ? "audit" : "cases";
   const refuse = () => {
+    switcher.hidden = true;
     messages.replaceChildren(element("p", { class: "hint" }, `You don't have permission to see the history. Ask your operator for a token or role with the scope ${scope}.`));
     list.removeAttribute("aria-busy");
   };
   const button = element("button", { type: "button", hidden: true, on: { click: readMore } }, "Show older changes");
   if (latest) list.append(latest);
+  const switcher = element("button", { type: "button", on: { click: () => {
+    switcher.textContent = list.classList.toggle("only-notes") ? "Show all changes" : "Show only notes";
+  } } }, "Show only notes");
   if (allows("audit") || allows(scope)) readMore();
   else refuse();
-  return element("section", { class: "story" }, element("h2", {}, page ? "Notes and history" : "History"), page?.note, messages, list, button);
+  return element("section", { class: "story" }, element("h2", {}, page ? "Notes and history" : "History"), page?.note, messages, page && element("p", {}, switcher), list, button);
 }

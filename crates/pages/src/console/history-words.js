@@ -60,10 +60,13 @@ export function names(signal) {
   const affiliates = new Map();
   const parts = new Map();
 
+  /** Returns the part changes made with a change. A request that changes other fields of a case does not change its incidents. */
+  const partsWith = (change) => (change.resource === "case" && visibleFields(change).some(({ field }) => !CASE_DATES.includes(field)) ? [] : partsOf(change, signal));
+
   async function learn(changes) {
     const ids = changes.flatMap(({ fields }) => fields.filter(({ field }) => field === "affiliate_id").flatMap(({ before, after }) => [before, after]));
     const unknown = [...new Set(ids)].filter((id) => id !== null && !affiliates.has(id));
-    for (const [index, found] of (await Promise.all(changes.map((change) => partsOf(change, signal)))).entries()) parts.set(changes[index].position, found);
+    for (const [index, found] of (await Promise.all(changes.map(partsWith))).entries()) parts.set(changes[index].position, found);
     const found = await Promise.all([
       known ?? vocabularies(signal),
       ...unknown.map((id) => affiliateName(id, signal)),

@@ -84,6 +84,22 @@ async function caseHistory(page, context) {
   assert.equal((await read("cases", id)).risk_level, "Low");
 }
 
+/** Checks that the latest note names its author below many later changes, and that the history can show only notes. */
+async function olderNotes(page) {
+  const [{ id: affiliate }] = (await api("GET", "affiliates")).data;
+  const { detail: { case_id: id } } = await api("POST", "cases", { request_id: `notes-${Date.now()}`, case: { affiliate_id: affiliate }, incidents: [] });
+  await api("PATCH", `cases/${id}`, { note: "Called." });
+  for (let number = 0; number < 60; number += 1) await api("PATCH", `cases/${id}`, { tags: [String(number)] });
+  await openHistory(page, `cases/${id}`, `Case ${id}`);
+  const notes = () => entries(page).filter({ has: page.locator("blockquote") }).allInnerTexts();
+  await becomes(async () => (await notes()).map((text) => text.replaceAll(/\n+/g, " ")), ["bea wrote a note · just now Undo Called."]);
+  await becomes(() => entries(page).filter({ visible: true }).count(), 62);
+  await page.getByRole("button", { name: "Show only notes" }).click();
+  await becomes(() => entries(page).filter({ visible: true }).count(), 1);
+  await checked(page, "only notes");
+  await api("POST", `cases/${id}/close`, {});
+}
+
 /** Reads the histories of a URL and an affiliate, and signs in without permission to see the history. */
 async function otherHistories(page) {
   const [{ detail: { url_id: id } }] = await api("POST", "urls", { urls: [{ url: `https://example.org/reviewed-${Date.now()}` }] });
@@ -282,4 +298,4 @@ async function copies(page, context) {
   await context.clearPermissions();
 }
 
-module.exports = { caseHistory, otherHistories, ownCases, commands, copies };
+module.exports = { caseHistory, olderNotes, otherHistories, ownCases, commands, copies };
