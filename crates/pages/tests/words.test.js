@@ -34,7 +34,7 @@ test("errors use field labels", () => {
   assert.equal(inLabels("email_one", "The email one field must be a valid email address."), "E-mail 1 must be a valid email address.");
   assert.equal(inLabels("zip", "An affiliate with this name already exists."), "An affiliate with this name already exists.");
   assert.equal(inLabels("tags.0", "The tags.0 field must not be greater than 128 characters."), "Tags must not be greater than 128 characters.");
-  assert.equal(inLabels("urls.1.url", "The urls.1.url field must be a valid URL."), "URL must be a valid URL.");
+  assert.equal(inLabels("urls.1.url", "The urls.1.url field must be a valid URL."), "URL must be a valid URL that begins with http:// or https://.");
   assert.equal(inLabels("status", "The selected status is invalid. It must be one of: active."), "Status is not valid. It must be one of: active.");
 });
 
@@ -56,7 +56,8 @@ test("file errors use labels and options", () => {
 });
 
 test("plain URL lists become a CSV column", () => {
-  assert.equal(plainLines("URL\nhttps://a.example"), null);
+  for (const text of ["URL\nhttps://a.example", "Name\tPage.URL\nAnn\thttps://a.example", "name;page.url", "Web site / URL\nhttps://a.example"]) assert.equal(plainLines(text), null, text);
+  for (const text of ["a.example/x", "\ufeff a.example \nhttps://b.example", "localhost/x\r\n"]) assert.equal(plainLines(text)?.join("\n"), text.replaceAll("\r", ""), text);
   assert.deepEqual(plainLines("\ufeff\u200b\n https://a.example/\r\nb"), ["\ufeff\u200b", " https://a.example/", "b"]);
   assert.equal(urlColumn(["https://a.example/?x=1,2", "", 'https://a.example/"']), 'URL\n"https://a.example/?x=1,2"\n""\n"https://a.example/"""');
   for (const line of ["https://a.example\tJohn", "https://a.example https://b.example", "https://a.example; http://b.example", "https://a.example\vhttps://b.example"]) {

@@ -24,9 +24,9 @@ const LARGE = 1_000_000;
 const DATES = [["", "detect from the file"], ["dmy", "day first"], ["mdy", "month first"], ["ymd", "year first"]];
 const ENCODINGS = [["", "UTF-8 or UTF-16"], ["windows-1252", "Windows-1252 (Excel on Windows)"], ["macintosh", "Mac Roman (Excel on a Mac)"]];
 
-/** Returns the lines of a plain list of URLs, or null if the text begins with column names. */
+/** Returns the lines of a plain list of URLs, or null if the text begins with column names. The first URL can lack its scheme. */
 export function plainLines(text) {
-  return /^[\s\p{Cf}]*https?:\/\//iu.test(text) ? text.split(/\r\n|\r|\n/) : null;
+  return /^[\s\p{Cf}]*(?:https?:\/\/|[^\s,;"]+[./][^\s,;"]*\s*?(?:[\r\n]|$))/iu.test(text) ? text.split(/\r\n|\r|\n/) : null;
 }
 
 /** Returns the number of the first line with several cells or URLs, or 0 if there is none. */
@@ -41,6 +41,9 @@ export function urlColumn(lines) {
 
 /** Returns a result's row. In a plain list, line 1 is row 2 of the column that the service reads. */
 const rowOf = ({ row }, plain) => (plain ? row - 1 : row);
+
+/** Returns what a result's number counts. */
+const unitOf = (plain) => (plain ? "Line" : "Row");
 
 /** Moves errors about columns that the user cannot correct under *Columns to ignore* to the file itself. */
 export function byOption({ columns = [], ...others }) {
@@ -117,18 +120,19 @@ export function addingView(section) {
         element("p", {}, isCheck ? `${counted(done, `${one} can`, `${many} can`)} be added` : `${counted(done, `${one} was`, `${many} were`)} added`,
           others > 0 && `, ${count(others)} ${isCheck ? "cannot" : others === 1 ? "was not" : "were not"}`, "."),
         (results[0]?.notes ?? []).map((note) => element("p", {}, `Note: ${note}.`)),
-        resultTable("Results", ["Row", ...names, "Result"], rows)));
+        resultTable("Results", [unitOf(plain), ...names, "Result"], rows)));
     }
 
     function showRejection(rejection, again, plain) {
       const message = rejectionMessage(rejection, again);
       const { violations } = rejection;
+      const unit = unitOf(plain);
       // If no row has violations, the service rejected the file itself, and a different option can help.
       const errors = byOption(rejection.errors);
       const links = violations.length > 0 ? [] : showViolations(controls, errors);
       options.open ||= Object.keys(errors).some((name) => controls.has(name));
       append(message, links.length > 0 && element("ul", {}, links),
-        violations.length > 0 && resultTable("Rows to correct", ["Row", "Column", "Reason"], violations.map((violation) => {
+        violations.length > 0 && resultTable(`${unit}s to correct`, [unit, "Column", "Reason"], violations.map((violation) => {
           const { where, why } = rowError(violation);
           return { isDone: false, cells: [value(rowOf(violation, plain)), value(where), value(why)] };
         })));
@@ -137,6 +141,7 @@ export function addingView(section) {
 
     const send = async (isCheck) => {
       if (isSending) return;
+      messages.replaceChildren();
       for (const { violate } of [lines, ...controls.values()]) violate([]);
       if (file.files.length === 0 && input.value.trim() === "") {
         lines.violate([`Enter at least one ${one}, or choose a file.`]);

@@ -47,6 +47,7 @@ const PHRASES = [
   [/: map (".*") to nothing\.$/s, (_, heading) => `: enter ${heading} under Columns to ignore.`],
   [/dmy \(day first\) or mdy \(month first\)/, () => "day first or month first"],
   [/windows-1252 or macintosh/, () => "Windows-1252 or Mac Roman"],
+  [/ must be a valid URL\.$/, () => " must be a valid URL that begins with http:// or https://."],
   [/an ISO 3166-1 alpha-2 code/, () => "a country name or two-letter code, such as DE"],
 ];
 

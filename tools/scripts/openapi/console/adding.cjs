@@ -28,13 +28,19 @@ async function adding(page) {
   await input.fill("https://added.example/two\n\nno address\n");
   await add.click();
   await message(page, "Nothing was saved.");
-  await becomes(async () => [await column(page, 1), await column(page, 2), await column(page, 3)], [["3"], ["URL"], ["URL must be a valid URL."]]);
+  await becomes(async () => [await column(page, 1), await column(page, 2), await column(page, 3)], [["3"], ["URL"], ["URL must be a valid URL that begins with http:// or https://."]]);
   await checked(page, "URLs with a violation");
+  // The first line can also lack the scheme.
+  await input.fill("added.example/two");
+  await add.click();
+  await becomes(() => columnOf(page, "Lines to correct", 1), ["1"]);
+  assert.deepEqual(await columnOf(page, "Lines to correct", 3), ["URL must be a valid URL that begins with http:// or https://."]);
   // A line with two cells or two URLs is not one URL.
   for (const rest of ["\tJohn Smith", " https://b.example/", ",https://b.example/", "\u2028https://b.example/"]) {
     await input.fill(`https://added.example/two\nhttps://a.example/offer${rest}`);
     await add.click();
     await message(page, "Line 2 contains several cells or URLs.");
+    assert.equal(await page.getByRole("region", { name: "Lines to correct" }).count(), 0, "the earlier error is still visible");
   }
   // The service reads plain lists like files.
   await input.fill("https://added.example/a\u00adb");
