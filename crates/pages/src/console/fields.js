@@ -36,6 +36,8 @@ export function field(name, text, input, { hint, isRequired, extra } = {}) {
     if (messages.length > 0) input.setAttribute("aria-invalid", "true");
     else input.removeAttribute("aria-invalid");
   };
+  // The message is about the earlier text.
+  input.addEventListener("input", () => violate([]));
   return { node, input, violate };
 }
 

@@ -199,6 +199,7 @@ async function opening(page) {
   await send();
   await message(page, "No affiliate name or ID contains this text.");
   await page.getByRole("combobox", { name: "Affiliate (required)" }).fill("999999999");
+  assert.equal(await page.locator(".field-error").innerText(), "", "the earlier error is still visible");
   await send();
   await message(page, "No affiliate of the company has this identifier.");
   await checked(page, "a new case");
