@@ -146,13 +146,15 @@ export function tell(hash, text) {
 /** Shows a view whose content includes its own `heading`, and focuses the heading. */
 export function present(title, heading, ...content) {
   const message = result?.hash === location.hash && doneMessage(result.text);
+  const box = element("div", {});
   result = null;
   document.title = `${title} – Compliance console`;
   const main = document.getElementById("content");
   main.replaceChildren();
-  append(main, message, ...content);
+  append(main, message && box, ...content);
   window.scrollTo(0, 0);
-  (message || heading).focus({ preventScroll: true });
+  if (message) put(box, message);
+  else heading.focus({ preventScroll: true });
 }
 
 /** Shows a view with this title as its heading. */

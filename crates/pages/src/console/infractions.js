@@ -28,6 +28,6 @@ export function infractionsControl(known) {
   });
   const input = select([["", "Choose…"], ...all.map((infraction) => [entryOf(infraction), infractionText(infraction)])]);
   const control = chipsControl(input, "infraction", "infractions", (entry) => infractionText(infractionOf(entry)));
-  const add = element("button", { type: "button", on: { click: () => control.set(control.get()) } }, "Add infraction");
+  const add = element("button", { type: "button", needs: "cases", on: { click: () => control.set(control.get()) } }, "Add infraction");
   return { ...control, add };
 }

@@ -1,12 +1,16 @@
 // Opens a case for a URL or an affiliate.
 
 import { pickAffiliate, typedAffiliate } from "./affiliate-lookup.js";
-import { element, put, show, tell } from "./elements.js";
+import { count, element, put, show, tell } from "./elements.js";
 import { field } from "./fields.js";
 import { random } from "./pkce.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
+import { allows } from "./session.js";
 import { backLink } from "./visited.js";
+
+/** Maximum number of linked open cases. */
+const MOST = 5;
 
 /**
  * Returns a button that opens a case with these fields and incidents, and the node for its messages. `hasChanges` returns whether the page has
@@ -37,16 +41,30 @@ export function openCase(fields, incidents, signal, hasChanges, { existing = nul
   return { button: element("button", { type: "button", needs: "cases", on: { click: open } }, "Open a case"), messages, open };
 }
 
+/** Returns links to an affiliate's newest open cases, or null if there are none. */
+async function openCasesOf(id, signal) {
+  const { body: { data, meta: { total } } } = await call("GET", "api/cases", { query: { distributor_id: id, open: "yes", per_page: MOST }, signal });
+  if (total === 0) return null;
+  const links = data.map(({ case_id: number }) => element("a", { href: `#/cases/${number}` }, `Case ${number}`));
+  if (total > data.length) links.push(element("a", { href: `#/cases?distributor_id=${id}&open=yes` }, `all ${count(total)}`));
+  return links.flatMap((link) => [", ", link]).slice(1);
+}
+
 /**
  * Shows the form that opens a case for the affiliate that the user chooses.
  * @param {any} view
  */
 export function newCaseView({ signal }) {
+  if (!allows("cases")) {
+    show("Open a case", element("p", {}, "You don't have permission to open a case. Ask your operator for the scope cases."), backLink("cases"));
+    return;
+  }
   const input = element("input", { type: "text", autocomplete: "off", spellcheck: "false", placeholder: "Name or ID" });
   const { node, violate } = field("affiliate", "Affiliate", input, { isRequired: true });
   const box = element("div", {});
   let last = { id: null, opening: null };
   const submit = () => attempt(signal, async () => {
+    box.replaceChildren();
     const text = input.value.trim();
     const { id, violation } = text === "" ? { violation: "Enter the affiliate's name or ID." } : await typedAffiliate(text, signal);
     violate(violation ? [violation] : []);
@@ -56,8 +74,14 @@ export function newCaseView({ signal }) {
     }
     // Keep the idempotency key of an attempt whose response was lost.
     if (last.id !== id) last = { id, opening: openCase({ affiliate_id: Number(id) }, [], signal, () => false) };
-    box.replaceChildren(last.opening.messages);
-    await last.opening.open();
+    const open = () => {
+      box.replaceChildren(last.opening.messages);
+      return last.opening.open();
+    };
+    const existing = await openCasesOf(id, signal);
+    if (existing === null) await open();
+    else put(box, element("div", { class: "message", role: "status" }, element("p", {}, "This affiliate has open cases: ", existing),
+      element("p", {}, element("button", { type: "button", on: { click: open } }, "Open another case"))));
   }, (rejection) => put(box, rejectionMessage(rejection, submit)));
   show("Open a case", box, element("form", { class: "form short", "aria-label": "New case", novalidate: true, on: { submit: (event) => {
     event.preventDefault();

@@ -73,11 +73,15 @@ async function ways(messages, done, again, options) {
     : [accountPart(messages, done, options), element("details", {}, element("summary", {}, "Use a token instead"), form)];
 }
 
+/** Focuses the first control for signing in. */
+const focusFirst = (node) => /** @type {HTMLElement | null} */ (node.querySelector("input, button"))?.focus();
+
 /** Shows the sign-in view with a `reason`, and calls `done` after the sign-in. */
 export async function signInView(reason, done, options) {
   const messages = element("div", {}, reason && problem(reason));
   const content = await ways(messages, done, () => signInView(reason, done, options), options);
   show("Sign in", messages, element("div", { class: "narrow panel" }, content));
+  focusFirst(document.getElementById("content"));
 }
 
 /**
@@ -120,7 +124,7 @@ export async function signInAgain(reason, mayRenew = false) {
     element("p", { class: "actions" }, element("button", { type: "button", on: { click: refuse } }, session.isLocked() ? "Leave without saving" : "Not now")));
     document.body.append(dialog);
     dialog.showModal();
-    fill().then(() => /** @type {HTMLElement | null} */ (content.querySelector("input, button"))?.focus(), reject);
+    fill().then(() => focusFirst(content), reject);
   });
 }
 

@@ -14,7 +14,7 @@ export function chipsControl(input, one, many, shown = (entry) => entry) {
     entries = JSON.parse(text);
     input.value = "";
     list.hidden = entries.length === 0;
-    list.replaceChildren(...entries.map((entry) => element("li", {}, value(shown(entry)), element("button", { type: "button", "aria-label": `Remove the ${one} ${shown(entry)}`, on: { click: () => {
+    list.replaceChildren(...entries.map((entry) => element("li", {}, value(shown(entry)), element("button", { type: "button", needs: "cases", "aria-label": `Remove the ${one} ${shown(entry)}`, on: { click: () => {
       set(JSON.stringify(JSON.parse(get()).filter((other) => other !== entry)));
       input.focus();
     } } }, "×"))));

@@ -136,6 +136,12 @@ async function otherHistories(page) {
   await page.getByText("You don't have permission to change this case. Ask your operator for the scope cases.").waitFor();
   const visible = async (names) => (await Promise.all(names.map(async (name) => await page.getByRole("button", { name }).or(page.getByRole("link", { name })).count() > 0 && name))).filter(Boolean);
   assert.deepEqual([await page.getByLabel("Risk level").isDisabled(), await visible(["Save", "Close", "Assign to me", "Add the note", "Add the URL", /^Remove/, /^Undo/])], [true, []]);
+  const [{ id: foreignUrl }] = (await api("GET", "urls?per_page=1", undefined, large)).data;
+  await page.goto(`${base}/console#/urls/${foreignUrl}`);
+  await onRecord(page, `URL ${foreignUrl}`);
+  assert.deepEqual(await visible(["Add infraction", /^Remove/]), []);
+  await page.goto(`${base}/console#/cases/${foreign}`);
+  await onRecord(page, `Case ${foreign}`);
   await checked(page, "a case without permission");
   await page.keyboard.press("Control+k");
   const found = await page.getByRole("option").allInnerTexts();
@@ -149,6 +155,9 @@ async function otherHistories(page) {
   await page.goto(`${base}/console#/affiliates/${(await api("GET", "affiliates?per_page=1", undefined, large)).data[0].id}`);
   await page.getByText("You don't have permission to see the history. Ask your operator for a token or role with the scope audit.").waitFor();
   assert.deepEqual(await visible(["Edit", "Open a case"]), ["Edit"]);
+  await page.goto(`${base}/console#/cases/new`);
+  await page.getByText("You don't have permission to open a case. Ask your operator for the scope cases.").waitFor();
+  assert.deepEqual(await visible(["Open the case"]), []);
   // Without a subject in the token, the console does not show "My cases".
   assert.equal(await page.getByRole("link", { name: "My cases" }).count(), 0);
 
