@@ -1,18 +1,18 @@
 // Computes case charts from the case list.
 
-import { parameters } from "./description.js";
 import { bars } from "./bars.js";
 import { announce, count, counted, element, show } from "./elements.js";
+import { ageAddress, ageName } from "./overview.js";
 import { attempt, rejectionMessage } from "./rejections.js";
 import { call } from "./requests.js";
 import { instant } from "./timestamps.js";
+import { vocabularies } from "./vocabularies.js";
 
 // Charts cover the newest 5,000 cases.
 const PAGES = 25;
 const PAGE_SIZE = 200;
 const DAY = 24 * 60 * 60 * 1000;
-/** @type {[string, number][]} */
-const AGES = [["up to a week", 7], ["up to 30 days", 30], ["up to 90 days", 90], ["up to a year", 365], ["more than a year", Infinity]];
+const AGES = [[0, 7], [8, 30], [31, 90], [91, 365], [366, null]].map(([from_days, to_days]) => ({ from_days, to_days }));
 const NONE = "none";
 
 /** Counts names. Entries are in the given `order`, or else sorted by descending count. */
@@ -23,16 +23,15 @@ function numbers(names, order = []) {
   return order.length > 0 ? entries : entries.sort(([, one], [, other]) => other - one);
 }
 
-/** Returns a timestamp's age range, or null if the timestamp is unknown. */
+/** Returns the name of a timestamp's age range, or null if the timestamp is unknown. Lists filter by day, so the age counts days in UTC. */
 function age(timestamp, now) {
   if (timestamp === null) return null;
-  const days = (now - instant(timestamp)) / DAY;
-  return AGES.find(([, limit]) => days <= limit)[0];
+  const days = Math.floor(now / DAY) - Math.floor(instant(timestamp) / DAY);
+  return ageName(AGES.find(({ to_days: to }) => to === null || days <= to));
 }
 
 export async function chartsView({ signal }) {
-  const filters = await parameters("/api/cases");
-  const statuses = filters.find(({ names }) => names)?.names ?? {};
+  const known = await vocabularies(signal);
   const progress = element("p", {});
   const content = element("div", { class: "panels" });
   show("Charts", progress, content);
@@ -58,14 +57,16 @@ export async function chartsView({ signal }) {
     progress.textContent = all.length < total
       ? `Based on the newest ${count(all.length)} of ${count(total)} cases.`
       : `Based on ${all.length === 1 ? "the only case" : `all ${counted(all.length, "case", "cases")}`}.`;
-    const statusAddress = (name) => {
-      const id = Object.keys(statuses).find((key) => statuses[key] === name);
-      return id ? `#/cases?case_status_id=${id}` : null;
+    /** Returns a function that returns the address of the cases with a name from a vocabulary. */
+    const casesWith = (vocabulary) => (name) => {
+      const entry = known.get(vocabulary).find((each) => each.name === name);
+      return entry ? `#/cases?${vocabulary}_id=${entry.id}` : null;
     };
+    const ages = new Map(AGES.map((range) => [ageName(range), ageAddress(range)]));
     content.replaceChildren(
-      bars("Infractions by type", "Incidents", numbers(infractions)),
-      bars("Cases by status", "Cases", numbers(all.map((record) => record.case_status)), { href: statusAddress }),
-      bars("Cases by age", "Cases", numbers(all.map((record) => age(record.created_date, now)), AGES.map(([name]) => name))));
+      bars("Infractions by type", "Incidents", numbers(infractions), { href: casesWith("infraction_type") }),
+      bars("Cases by status", "Cases", numbers(all.map((record) => record.case_status)), { href: casesWith("case_status") }),
+      bars("Cases by age", "Cases", numbers(all.map((record) => age(record.created_date, now)), [...ages.keys()]), { href: (name) => ages.get(name) ?? null }));
     announce(progress.textContent);
   };
   const start = () => attempt(signal, read, (rejection) => {

@@ -3,6 +3,7 @@
 import { affiliateLink } from "./affiliate-lookup.js";
 import { badge } from "./badges.js";
 import { bars } from "./bars.js";
+import { myCases } from "./command-palette.js";
 import { count, counted, element, show, table } from "./elements.js";
 import { call } from "./requests.js";
 import { vocabularies } from "./vocabularies.js";
@@ -14,11 +15,17 @@ const DAY = 24 * 60 * 60 * 1000;
 const OVERDUE = "#/cases?overdue=yes";
 const COMING = "#/cases?open=yes&sort_by=follow_up_date&sort_dir=asc";
 
-/** Returns a card with a number that links to its records, and a link to the next action. */
-function card(title, number, href, hint, [next, address]) {
+/** Returns a card with a number that links to its records, and a link to the next action, if there is one. */
+function card(title, number, href, hint, [next, address] = []) {
   return element("li", { class: "card" }, element("span", { class: "card-title" }, title),
     href ? element("a", { class: "card-number", href }, count(number)) : element("span", { class: "card-number" }, count(number)),
-    element("span", { class: "hint" }, hint), element("a", { class: "next", href: address }, next));
+    element("span", { class: "hint" }, hint), next && element("a", { class: "next", href: address }, next));
+}
+
+/** Returns the number of cases that a list's address selects. */
+async function casesAt(address, signal) {
+  const { body } = await call("GET", "api/cases", { query: { ...Object.fromEntries(new URLSearchParams(address.split("?")[1])), per_page: 1 }, signal });
+  return body.meta.total;
 }
 
 /** Returns the UTC date `days` days ago, as `YYYY-MM-DD`. */
@@ -26,14 +33,15 @@ function dayBefore(days) {
   return new Date(Date.now() - days * DAY).toISOString().slice(0, 10);
 }
 
-const openCases = (filters) => `#/cases?${new URLSearchParams({ open: "yes", ...filters })}`;
+const casesWith = (filters) => `#/cases?${new URLSearchParams(filters)}`;
+const openCases = (filters) => casesWith({ open: "yes", ...filters });
 
-/** Returns the address of the open cases in an age range. */
-function ageAddress({ from_days: from, to_days: to }) {
-  return openCases({ ...(to === null ? {} : { created_after: dayBefore(to) }), ...(from === 0 ? {} : { created_before: dayBefore(from) }) });
+/** Returns the address of the cases in an age range that match the filters. */
+export function ageAddress({ from_days: from, to_days: to }, filters = {}) {
+  return casesWith({ ...filters, ...(to === null ? {} : { created_after: dayBefore(to) }), ...(from === 0 ? {} : { created_before: dayBefore(from) }) });
 }
 
-function ageName({ from_days: from, to_days: to }) {
+export function ageName({ from_days: from, to_days: to }) {
   if (to === null) return `${from} days or more`;
   return from === 0 ? `up to ${to} days` : `${from} to ${to} days`;
 }
@@ -58,7 +66,9 @@ function overdue({ overdue: all, overdue_cases: cases }, now) {
 }
 
 export async function overviewView({ signal }) {
-  const [{ body }, names] = await Promise.all([call("GET", "api/overview", { signal }), vocabularies(signal)]);
+  const [mine, unassigned] = [myCases(), openCases({ assigned: "no" })];
+  const [{ body }, names, own, waiting] = await Promise.all([call("GET", "api/overview", { signal }), vocabularies(signal),
+    mine && casesAt(mine, signal), casesAt(unassigned, signal)]);
   const { cases, urls, infractions, weeks } = body.data;
   const now = Date.now();
   // The last week ends today, like the counts of new records.
@@ -66,11 +76,13 @@ export async function overviewView({ signal }) {
   const [oldest] = cases.overdue_cases;
   const unseen = names.get("url_incident_status").find(({ name }) => name === "New");
   const riskIds = new Map(names.get("risk_level").map(({ id, name }) => [name, id]));
-  const ages = new Map(cases.by_age.map((age) => [ageName(age), ageAddress(age)]));
+  const ages = new Map(cases.by_age.map((age) => [ageName(age), ageAddress(age, { open: "yes" })]));
   const risks = cases.by_risk.map(({ risk_level: risk, open }) => [risk, open]);
   show("Overview",
     element("ul", { class: "cards" },
-      card("Open cases", cases.open, openCases({}), "not resolved, rejected or closed", ["Assign cases without a worker", openCases({ assigned: "no" })]),
+      card("Open cases", cases.open, openCases({}), "not resolved, rejected or closed",
+        waiting > 0 ? [`Assign ${counted(waiting, "case", "cases")} without a worker`, unassigned] : undefined),
+      mine && card("My open cases", own, mine, "assigned to you", ["See my cases", mine]),
       card("Overdue follow-ups", cases.overdue, OVERDUE, "due today or earlier",
         oldest ? [`Work on case ${oldest.case_id}, the oldest`, `#/cases/${oldest.case_id}`] : ["See what comes next", COMING]),
       card("New URLs", urls.new, week && `#/urls?discovery_after=${week.from}`, `in the last 7 days, of ${count(urls.total)} in total`,

@@ -8,13 +8,14 @@ const { base, api, changing, checked, columnOf, heading, onRecord, section } = r
 /** Checks that the start page shows the service's numbers, and links to the records. */
 async function overview(page) {
   const { data } = await api("GET", "overview");
+  const [mine, unassigned] = await Promise.all(["case_worker=bea", "assigned=no"].map(async (filter) => (await api("GET", `cases?open=yes&per_page=1&${filter}`)).meta.total));
   await section(page, "Overview");
   await heading(page, "Overview");
   const cards = async () => Object.fromEntries(await page.locator(".card").evaluateAll((nodes) =>
     nodes.map((node) => [node.children[0].textContent, node.children[1].textContent])));
   const text = (number) => number.toLocaleString("en");
   await becomes(cards, {
-    "Open cases": text(data.cases.open), "Overdue follow-ups": text(data.cases.overdue),
+    "Open cases": text(data.cases.open), "My open cases": text(mine), "Overdue follow-ups": text(data.cases.overdue),
     "New URLs": text(data.urls.new), "New infractions": text(data.infractions.new),
   });
   await picture(page, "console-overview.png");
@@ -35,7 +36,13 @@ async function overview(page) {
   const at = text(data.infractions.urls);
   await page.locator(".card").filter({ hasText: "New infractions" }).getByRole("link", { name: `See ${at} affected URL${at === "1" ? "" : "s"}` }).waitFor();
   // Each card suggests a next step.
-  assert.equal(await page.locator(".card .next").count(), 4);
+  assert.equal(await page.locator(".card .next").count(), unassigned > 0 ? 5 : 4);
+  await page.route(/api\/cases\?.*assigned=no/, (route) => route.fulfill({ json: { data: [], meta: { total: 1200 } } }));
+  await page.reload();
+  await page.getByRole("link", { name: "Assign 1,200 cases without a worker" }).waitFor();
+  await page.unroute(/api\/cases\?.*assigned=no/);
+  await page.reload();
+  await page.getByText("Show as a table").click();
   const figures = await page.locator("a.card-number, table.chart th a, table td .number a").evaluateAll((links) => links.map((link) => {
     const number = link.closest("tr.chart-row, table.chart tr")?.querySelector("td.number") ?? link;
     return [link.getAttribute("href"), number.textContent];
@@ -106,6 +113,13 @@ async function charts(page) {
   await becomes(() => shown("Infractions by type"), expected(all.flatMap((record) => record.incidents.map((incident) => incident.infraction_type))));
   await becomes(() => shown("Cases by status"), expected(all.map((record) => record.case_status)));
   await becomes(async () => Object.values(await shown("Cases by age")).map(Number).reduce((one, other) => one + other, 0), 10);
+  // Names link to their cases. Ages have the same names as on the overview.
+  assert.ok((await page.getByRole("table", { name: "Cases by age" }).locator("th a").allInnerTexts()).join().startsWith("up to 7 days,8 to 30 days,31 to 90 days"));
+  for (const title of ["Cases by status", "Cases by age"]) {
+    const links = await page.getByRole("table", { name: title }).locator("tbody tr").evaluateAll((lines) => lines.map((line) => [line.querySelector("a").getAttribute("href"), line.querySelector(".number").textContent]));
+    for (const [href, number] of links) assert.equal(String((await api("GET", `${href.slice(2)}&per_page=1`)).meta.total), number, href);
+  }
+  assert.ok(await page.getByRole("table", { name: "Infractions by type" }).getByRole("link").count() > 0);
   await checked(page, "charts");
   await page.getByRole("table", { name: "Cases by status" }).getByRole("link").first().click();
   await page.waitForURL(/case_status_id=/);
