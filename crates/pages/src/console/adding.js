@@ -1,5 +1,6 @@
 // Adds affiliates or URLs from pasted text or a file. The service parses the bytes, and the page shows the result for each row.
 
+import { ownerIn } from "./affiliate-form.js";
 import { inLabels, rowError } from "./description.js";
 import { append, count, counted, element, put, show, value } from "./elements.js";
 import { field, select, showViolations } from "./fields.js";
@@ -19,6 +20,8 @@ const KINDS = {
     hint: "One URL per line, beginning with http:// or https://. Or paste cells whose first line contains column names, including URL.",
   },
 };
+/** Maximum length of a search text, in characters. */
+const LONGEST = 256;
 /** Minimum size of an upload with a progress bar, in bytes. */
 const LARGE = 1_000_000;
 const DATES = [["", "detect from the file"], ["dmy", "day first"], ["mdy", "month first"], ["ymd", "year first"]];
@@ -105,6 +108,15 @@ export function addingView(section) {
       return { body: chosen ?? new Blob([input.value]), type: isWorkbook() ? WORKBOOK : "text/csv", query };
     };
 
+    /** Returns a link to the record that prevents adding a row's record, or null. The service names the IDs of affiliates only. */
+    function existing({ row, detail: { msg } }, plain) {
+      const owner = ownerIn(msg);
+      if (owner) return element("div", {}, element("a", { href: `#/affiliates/${owner}` }, `Open affiliate ${owner}`));
+      if (!plain || !msg.includes("already exists")) return null;
+      const q = Array.from(plain[row - 2].trim()).slice(0, LONGEST).join("");
+      return element("div", {}, element("a", { href: `#/search?${new URLSearchParams({ q })}` }, "Find it"));
+    }
+
     function showResults(results, plain, isCheck) {
       const done = results.filter(({ status }) => status === "ok").length;
       // For URLs, the response contains only rows.
@@ -113,7 +125,7 @@ export function addingView(section) {
         count(rowOf(result, plain)),
         ...names.map(() => element("span", { class: "cut" }, value(plain ? plain[result.row - 2].trim().slice(0, 300) : result.detail.client_affiliate_id))),
         result.status === "ok" && result.detail[id] ? element("a", { href: `#/${section}/${result.detail[id]}` }, `added as ${one} ${result.detail[id]}`)
-          : isCheck && result.status === "ok" ? "can be added" : result.detail.msg,
+          : isCheck && result.status === "ok" ? "can be added" : [result.detail.msg, existing(result, plain)],
       ] }));
       const others = results.length - done;
       put(messages, element("div", { class: `message ${others === 0 ? "done" : done > 0 ? "warning" : "error"}`, role: "status" },

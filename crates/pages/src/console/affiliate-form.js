@@ -52,9 +52,14 @@ function fieldsets(controls, isNew) {
   });
 }
 
+/** Returns the ID of the affiliate that an error message names, or null. */
+export function ownerIn(message) {
+  return /Its ID is (\d+)\./.exec(message)?.[1] ?? null;
+}
+
 /** Returns the ID of the affiliate that already has the name, or null. */
 function ownerOf({ status, message }) {
-  return status === 409 ? /Its ID is (\d+)\./.exec(message)?.[1] ?? null : null;
+  return status === 409 ? ownerIn(message) : null;
 }
 
 /** Returns a record's value as the form shows it. */

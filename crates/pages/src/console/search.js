@@ -78,6 +78,7 @@ export async function searchView({ query: first, signal, ready }) {
       show(`Results for “${text}”`, results);
       results.replaceChildren();
       append(results,
+        affiliates.length + urls.length + numbers.length === 0 && element("p", {}, "The search looks in the names, IDs, e-mail addresses and cities of affiliates, in URLs, and in the IDs of cases."),
         numbers.length > 0 && element("section", {}, element("h2", {}, `Records with the ID ${NUMBER.exec(text)[2]}`), element("ul", {}, numbers)),
         found(affiliates, "affiliate", "affiliates", affiliateTable(affiliates)),
         found(urls, "URL", "URLs", table("URLs", COLUMNS.map(label), urls.map((record) => COLUMNS.map((name) => cell("urls", name, record))),

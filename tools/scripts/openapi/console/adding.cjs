@@ -24,6 +24,14 @@ async function adding(page) {
   await page.goBack();
   await heading(page, "Add URLs");
 
+  await input.fill("https://added.example/one,two;three");
+  await add.click();
+  await message(page, "0 URLs were added, 1 was not.");
+  await page.getByRole("link", { name: "Find it" }).click();
+  await becomes(() => columnOf(page, "URLs", 2), ["https://added.example/one,two;three"]);
+  await page.goBack();
+  await heading(page, "Add URLs");
+
   // If a row is invalid, the service saves nothing, and the console names the row.
   await input.fill("https://added.example/two\n\nno address\n");
   await add.click();
@@ -109,6 +117,7 @@ async function searching(page) {
   await search(email.toUpperCase());
   await becomes(async () => (await columnOf(page, "Affiliates", 2)).includes(owner), true);
   await search("zz");
+  await page.getByText("The search looks in the names, IDs, e-mail addresses and cities of affiliates, in URLs, and in the IDs of cases.").waitFor();
   await page.getByText("To find URLs, type at least 3 characters.").waitFor();
   await search("added.example/five");
   // The browser's back and forward buttons restore each text with its results.

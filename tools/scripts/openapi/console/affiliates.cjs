@@ -236,6 +236,7 @@ async function creating(page) {
   await add(`${head}NEW-2;Console Two;DE\n\nNEW-1;Console One;\n`, "1 affiliate was added, 1 was not.");
   await becomes(() => column(page, 1), ["2", "4"]);
   await becomes(() => column(page, 2), ["NEW-2", "NEW-1"]);
+  await page.getByRole("link", { name: /^Open affiliate \d+$/ }).waitFor();
   await checked(page, "several affiliates");
   // If a row is invalid, the service saves nothing, and the page names its cell.
   await add(`${head}NEW-3;Console Three;ZZ\n;${"x".repeat(200)};\n`, "Nothing was saved.");
