@@ -124,6 +124,17 @@ test("exports contain the chosen columns with labels", () => {
   assert.deepEqual(lines.map(pick), ["ID,Monitoring,Note,Country\r\n", '1,On,"a ""b"",\r\nc;",US\r\n', '2,Off,,"Korea, Republic of"\r\n']);
 });
 
+test("exports contain lists as text", () => {
+  const pick = columnPicker(["tags", "infractions", "incidents"]);
+  const json = (list) => `"${JSON.stringify(list).replaceAll('"', '""')}"`;
+  const infraction = { infraction_type: "Health Claim", infraction_name: "weight loss" };
+  const incidents = [{ url_id: 4, reference: null, ...infraction }, { url_id: null, reference: 'form "7"', infraction_type: null, infraction_name: null }];
+  pick("tags,infractions,incidents\r\n");
+  assert.equal(pick(`${json(["=1+1", "b"])},${json([infraction, { infraction_type: "Disclosure", infraction_name: null }])},${json(incidents)}\r\n`),
+    '"\'=1+1; b","Health Claim: weight loss; Disclosure","URL 4 (Health Claim: weight loss); form ""7"""\r\n');
+  assert.equal(pick("[],[],[]\r\n"), '"","",""\r\n');
+});
+
 test("numeric country codes map to alpha-2 codes and names", () => {
   assert.deepEqual([alpha2(756), alpha2("004"), alpha2(null), alpha2("x")], ["CH", "AF", "", ""]);
   assert.deepEqual([countryName(756), countryName("x")], ["Switzerland", "x"]);

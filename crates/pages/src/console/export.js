@@ -3,6 +3,7 @@
 import { alpha2 } from "./countries.js";
 import { label, words } from "./description.js";
 import { announce, count, counted, element } from "./elements.js";
+import { incidentText, infractionText } from "./infractions.js";
 import { attempt, rejectionMessage, sentence } from "./rejections.js";
 import { patiently, readText } from "./requests.js";
 
@@ -22,8 +23,17 @@ export function recordSplitter(onRecord) {
   };
 }
 
+/** The columns with lists in JSON, and the text of an entry. */
+const TEXTS = { tags: (tag) => tag, infractions: infractionText, incidents: incidentText };
+
+/** Returns a quoted cell. An apostrophe keeps spreadsheet programs from running text as a formula, as in the service's cells. */
+function quoted(text) {
+  return `"${/^[=+\-@\t\r\n]/.test(text) ? "'" : ""}${text.replaceAll('"', '""')}"`;
+}
+
 /** Returns the cell of a column as an officer reads it. */
 function shown(name, cell) {
+  if (name in TEXTS && cell !== "") return quoted(JSON.parse(cell.replace(/^"(.*)"$/s, "$1").replaceAll('""', '"')).map(TEXTS[name]).join("; "));
   const content = cell.replaceAll('"', "");
   if (name === "disabled") return words(name, content);
   // Affiliates have numeric country codes.

@@ -9,6 +9,12 @@ export function infractionText({ infraction_type: type, infraction_name: name })
   return [type, name].filter(Boolean).join(": ");
 }
 
+/** Returns an incident's text, such as `URL 12 (Health Claim)`. */
+export function incidentText(incident) {
+  const infraction = infractionText(incident);
+  return `${incident.url_id === null ? incident.reference : `URL ${incident.url_id}`}${infraction && ` (${infraction})`}`;
+}
+
 /** Converts an infraction to an entry of the control: the JSON text of its type and name. */
 export function entryOf({ infraction_type: type, infraction_name: name }) {
   return JSON.stringify([type, name]);

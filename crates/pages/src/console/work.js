@@ -4,7 +4,7 @@ import { label, words } from "./description.js";
 import { confirmLeave, doneMessage, element, put as show, removeDone, value } from "./elements.js";
 import { field, haveValidDates, select, showViolations, WORK_DATES } from "./fields.js";
 import { fieldLabel } from "./history-words.js";
-import { entryOf, infractionOf, infractionsControl, infractionText } from "./infractions.js";
+import { entryOf, incidentText, infractionOf, infractionsControl, infractionText } from "./infractions.js";
 import { attempt, rejectionMessage, showSaved } from "./rejections.js";
 import { call } from "./requests.js";
 import { allows, claims } from "./session.js";
@@ -71,12 +71,6 @@ export function merged(before, after, theirs) {
   const [old, mine, others] = [before, after, theirs].map((text) => JSON.parse(text));
   const kept = others.filter((entry) => mine.includes(entry) || !old.includes(entry));
   return JSON.stringify([...kept, ...mine.filter((entry) => !old.includes(entry) && !others.includes(entry))]);
-}
-
-/** Returns an incident's text, such as `URL 12 (Health Claim)`. */
-function incidentText(incident) {
-  const infraction = infractionText(incident);
-  return `${incident.url_id === null ? incident.reference : `URL ${incident.url_id}`}${infraction && ` (${infraction})`}`;
 }
 
 /** Returns a field's value in words, as a list. */

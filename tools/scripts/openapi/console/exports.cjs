@@ -76,7 +76,8 @@ async function exports(page) {
   await heading(page, /^Cases 1–/, 2);
   await columns(page, "Select all");
   const found = (await exported(page)).records.find((record) => record["Case ID"] === String(first.case_id));
-  assert.deepEqual([JSON.parse(found.Incidents), JSON.parse(found.Tags)], [first.incidents, first.tags]);
+  const incidents = first.incidents.map(({ url_id: url, reference, infraction_type: type, infraction_name: name }) => `${reference ?? `URL ${url}`}${type ? ` (${[type, name].filter(Boolean).join(": ")})` : ""}`);
+  assert.deepEqual([found.Incidents, found.Tags], [incidents.join("; "), first.tags.join("; ")]);
   await columns(page, "Reset");
 }
 
