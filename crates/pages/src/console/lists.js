@@ -17,6 +17,7 @@ import { call } from "./requests.js";
 import { savedFilters } from "./saved-filters.js";
 import { severalBar } from "./several.js";
 import { VOCABULARIES, vocabularies } from "./vocabularies.js";
+import { workerChoices } from "./workers.js";
 
 /** The sort parameters, set by clicking column headings. */
 const SORTING = ["sort_by", "sort_dir"];
@@ -201,6 +202,8 @@ export function listView(section) {
     } } },
     element("div", { class: "grid", on: { change: choose } }, usual), others);
     if (affiliate) pickAffiliate(affiliate.input, signal);
+    const worker = controls.get("case_worker");
+    worker?.input.after(...workerChoices(worker.input, signal, apply).filter(Boolean));
     const filters = () => Object.fromEntries(filtersOf(wanted).map(({ name }) => [name, wanted.get(name)]));
     const { button, report } = exporter(section, () => ({
       query: filters(),

@@ -11,10 +11,9 @@ import { attempt, sentence } from "./rejections.js";
 import { readList } from "./requests.js";
 import { resultTable } from "./results.js";
 import { selection } from "./selection.js";
-import { claims } from "./session.js";
 import { vocabularies } from "./vocabularies.js";
 import { changedFields, choices, inputOf, REQUIRED, SECTIONS, sent } from "./work.js";
-import { suggestWorkers } from "./workers.js";
+import { workerChoices } from "./workers.js";
 
 /** Fields that cannot be set for several records, because they describe one record. */
 const ALONE = new Set(["note", "tags", "infractions"]);
@@ -50,10 +49,7 @@ export function severalBar({ section, key, one, many, signal, filters, reload })
     if (input === null) return;
     remove.textContent = `Remove ${label(name).toLowerCase()}`;
     input.setAttribute("aria-label", label(name));
-    const me = claims().subject;
-    append(control, input, name === "case_worker" && suggestWorkers(input, signal), name === "case_worker" && me && element("button", { type: "button", on: { click: () => {
-      input.value = me;
-    } } }, "Me"), name === "follow_up_date" && element("span", { class: "hint" }, "UTC"));
+    append(control, input, name === "case_worker" && workerChoices(input, signal), name === "follow_up_date" && element("span", { class: "hint" }, "UTC"));
   }, refused);
   field.addEventListener("change", showControl);
   if (isAffiliates) {
@@ -118,7 +114,7 @@ export function severalBar({ section, key, one, many, signal, filters, reload })
     const items = changed.map(({ id, before, tag }) => (
       { id, tag, wanted: before, body: bodyOf(id, Object.fromEntries(restored.map((each) => [each, before[storedAs(each)]]))) }));
     await run(items, (done, failed) => {
-      const left = failed.filter(({ why }) => why !== CHANGED).map(({ id }) => changed.find((other) => other.id === id));
+      const left = failed.filter(({ isChanged }) => !isChanged).map(({ id }) => changed.find((other) => other.id === id));
       return [element("p", {}, `Undone: ${label(name)} for ${counted(done.length, one, many)}${failed.length > 0 ? `; ${failed.length} could not be undone` : ""}. `, undoButton(name, left))];
     });
   }

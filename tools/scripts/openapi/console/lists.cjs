@@ -192,6 +192,13 @@ async function several(page) {
   await page.getByRole("button", { name: "Undo" }).click();
   await message(page, "Undone: Case worker for 2 cases.");
   assert.deepEqual(await workers(), before);
+  // The filter offers the same choices.
+  await filters(page);
+  const form = page.getByRole("form", { name: "Filters" });
+  await form.getByLabel("Case worker", { exact: true }).focus();
+  await becomes(async () => await form.locator("datalist[id^=workers] option").count() > 0, true);
+  await form.getByRole("button", { name: "Me" }).click();
+  await page.waitForURL(/case_worker=bea$/);
 }
 
 /** Checks that filters appear as chips, and remain when the user returns from a record. */
