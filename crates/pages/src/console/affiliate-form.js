@@ -5,6 +5,7 @@ import { alpha2, countries } from "./countries.js";
 import { affiliateFields } from "./description.js";
 import { confirmLeave, doneMessage, element, put, removeDone, show, tell, value } from "./elements.js";
 import { field, haveValidDates, select, showViolations } from "./fields.js";
+import { latestAuthor } from "./history-words.js";
 import { attempt, rejectionMessage, showSaved } from "./rejections.js";
 import { call } from "./requests.js";
 import { backLink } from "./visited.js";
@@ -101,8 +102,9 @@ export function affiliateForm({ fields, title, record, signal, save, reload = ()
       await (isDone ? showRecord() : submit());
       return;
     }
+    const who = await latestAuthor("affiliates", record.id, signal) ?? "someone else";
     put(messages, element("div", { class: "message error", role: "alert" },
-      element("p", {}, `${isDone ? "Your change is saved, but" : "Nothing was saved:"} someone else has changed this affiliate.`),
+      element("p", {}, `${isDone ? "Your change is saved, but" : "Nothing was saved:"} ${who} has changed this affiliate.`),
       element("ul", { "aria-label": "Changes by someone else" }, list),
       !isDone && element("p", {}, "What you typed stays in the form. Save again to apply it.")));
   }

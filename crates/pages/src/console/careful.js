@@ -2,13 +2,13 @@
 
 import { count } from "./elements.js";
 import { inLabels } from "./description.js";
+import { latestAuthor } from "./history-words.js";
 import { sentence } from "./rejections.js";
 import { call, patiently, Rejection } from "./requests.js";
 
 /** Maximum number of concurrent requests. */
 const TOGETHER = 4;
 const ATTEMPTS = 3;
-export const CHANGED = "Someone else has changed this record since you loaded it.";
 
 /**
  * @param {any} item
@@ -40,7 +40,7 @@ async function change({ id, seen, tag: known, wanted, body }, { section, method,
         // A crawler or other program may have changed other fields, so read the record again and compare.
       }
     }
-    return { id, before, why: CHANGED };
+    return { id, before, why: `${await latestAuthor(section, id, signal) ?? "Someone else"} has changed this record since you loaded it.`, isChanged: true };
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
     const reasons = Object.entries(error.errors).flatMap(([path, texts]) => texts.map((text) => inLabels(path, text))).join(" ");
@@ -52,7 +52,7 @@ async function change({ id, seen, tag: known, wanted, body }, { section, method,
  * Changes records individually. An item contains an `id`, the `body` to send, the record as `wanted` after the change, and either `seen`,
  * the record as the list showed it, or the `tag` that it must still have. `isSame` compares two states of a record. `button` shows the
  * progress. Returns the results as `done` and `failed`, and whether the user `isSignedOut`. A result contains the record `before` the change,
- * the new `tag`, and `why` the change failed.
+ * the new `tag`, and `why` the change failed. `isChanged` means that someone else has changed the record.
  */
 export async function changeEach(items, options) {
   const waiting = [...items];

@@ -5,6 +5,7 @@ import { label, words } from "./description.js";
 import { element, value } from "./elements.js";
 import { partsOf } from "./history-parts.js";
 import { call, Rejection } from "./requests.js";
+import { claims } from "./session.js";
 import { tagsText } from "./tags.js";
 import { isTimestamp, timestamp } from "./timestamps.js";
 import { VOCABULARIES, vocabularies } from "./vocabularies.js";
@@ -104,4 +105,16 @@ export function names(signal) {
 export function author({ subject, request_id: request }) {
   if (subject) return value(subject);
   return element("span", { class: "none" }, request === null ? "another program" : "a token without a subject");
+}
+
+/** Returns the name of the other person who made the latest change to a record of `section`, or null if the history does not say. */
+export async function latestAuthor(section, id, signal) {
+  try {
+    const { body } = await call("GET", "api/audit", { query: { resource: section.slice(0, -1), id, limit: 1 }, signal });
+    const subject = body.data.changes[0]?.subject ?? null;
+    return subject === claims().subject ? null : subject;
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    return null;
+  }
 }

@@ -2,7 +2,7 @@
 
 import { READ_AS } from "./affiliate-form.js";
 import { capital } from "./badges.js";
-import { CHANGED, changeEach } from "./careful.js";
+import { changeEach } from "./careful.js";
 import { append, counted, element, value } from "./elements.js";
 import { label, words } from "./description.js";
 import { dateViolation, select } from "./fields.js";

@@ -3,7 +3,7 @@
 import { label, words } from "./description.js";
 import { confirmLeave, doneMessage, element, put as show, removeDone, value } from "./elements.js";
 import { field, haveValidDates, select, showViolations, WORK_DATES } from "./fields.js";
-import { fieldLabel } from "./history-words.js";
+import { fieldLabel, latestAuthor } from "./history-words.js";
 import { entryOf, incidentText, infractionOf, infractionsControl, infractionText } from "./infractions.js";
 import { attempt, rejectionMessage, showSaved } from "./rejections.js";
 import { call } from "./requests.js";
@@ -164,8 +164,9 @@ export async function work(section, id, first, signal, { reload, changed }) {
       await (isDone ? reloadAfter(done) : again());
       return;
     }
+    const who = await latestAuthor(section, id, signal) ?? "someone else";
     put(element("div", { class: "message error", role: "alert" },
-      element("p", {}, `${isDone ? "Your change is saved, but" : "Nothing was saved:"} someone else has changed this ${what}.`),
+      element("p", {}, `${isDone ? "Your change is saved, but" : "Nothing was saved:"} ${who} has changed this ${what}.`),
       element("ul", { "aria-label": "Changes by someone else" }, list),
       !isDone && typed.length > 0 && element("p", {}, "What you typed stays in the form. Save again to apply it.")));
   }

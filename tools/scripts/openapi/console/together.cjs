@@ -4,7 +4,7 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const { becomes } = require("../browser.cjs");
-const { base, api, column, columnOf, heading, message, onRecord, section } = require("./common.cjs");
+const { base, colleague, api, column, columnOf, heading, message, onRecord, section } = require("./common.cjs");
 
 const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
 const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
@@ -37,11 +37,11 @@ async function conflicts(page) {
   const [mine, theirs] = await openCases(2);
   await open(page, "cases");
   await choose(page, [mine, theirs], "case", "case_status", "In Progress");
-  await api("PATCH", `cases/${theirs}`, { case_status: "Blocked" });
+  await api("PATCH", `cases/${theirs}`, { case_status: "Blocked" }, colleague);
   await press(page, "Set");
   await message(page, "Case status set to In Progress for 1 case; 1 could not be changed.");
   await message(page, `${theirs}`);
-  await message(page, "Someone else has changed this record since you loaded it.");
+  await message(page, "zed has changed this record since you loaded it.");
   assert.deepEqual([(await read("cases", mine)).case_status, (await read("cases", theirs)).case_status], ["In Progress", "Blocked"]);
   // The list now shows the colleague's change, so setting the field again replaces it.
   await page.getByText("1 case selected").waitFor();

@@ -3,7 +3,7 @@
 
 const assert = require("node:assert/strict");
 const { becomes, picture } = require("../browser.cjs");
-const { base, PHONE, WIDE, api, checked, columnOf, heading, message, onRecord } = require("./common.cjs");
+const { base, colleague, PHONE, WIDE, api, checked, columnOf, heading, message, onRecord } = require("./common.cjs");
 
 const read = async (kind, id) => (await api("GET", `${kind}/${id}`)).data;
 const save = (page) => page.getByRole("button", { name: "Save", exact: true }).click();
@@ -69,9 +69,9 @@ async function caseWork(page) {
 
   // Another officer changes the case at the same time.
   await page.getByLabel("Sub-status").selectOption({ index: 1 });
-  await api("PATCH", `cases/${id}`, { risk_level: "Low" });
+  await api("PATCH", `cases/${id}`, { risk_level: "Low" }, colleague);
   await save(page);
-  await message(page, "Nothing was saved: someone else has changed this case.");
+  await message(page, "Nothing was saved: zed has changed this case.");
   assert.equal(await page.getByText("Saved.", { exact: true }).count(), 0, "the earlier save's message is still visible");
   assert.deepEqual(await page.getByRole("list", { name: "Changes by someone else" }).getByRole("listitem").allInnerTexts(), ["Risk level: High → Low"]);
   assert.deepEqual(await page.locator(".head .badge").allInnerTexts(), ["In Progress", "Low"], "the head is out of date");
