@@ -12,6 +12,7 @@ const WORDS = new Map(Object.entries({
 const LABELS = {
   per_page: "Records per page", client_affiliate_id: "Your affiliate ID", affiliate_id: "Your affiliate ID",
   client_distributor_id: "Your affiliate ID", distributor_id: "Affiliate ID in this service", disabled: "Monitoring", q: "Search", open: "Still open",
+  has_case: "In a case",
 };
 /** Values that are displayed differently. */
 const CHOICES = { disabled: { no: "On", yes: "Off" } };

@@ -25,7 +25,7 @@ const ARRANGEMENT = new Set([...SORTING, "per_page", "page"]);
 /** The filters that are always visible. */
 const USUAL = {
   affiliates: ["q", "status", "country"],
-  urls: ["incident_status_id", "distributor_id", "disabled", "discovery_after", "discovery_before"],
+  urls: ["incident_status_id", "has_case", "distributor_id", "disabled", "discovery_after", "discovery_before"],
   cases: ["open", "case_status_id", "risk_level_id", "overdue", "distributor_id"],
 };
 

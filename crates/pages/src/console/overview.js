@@ -13,6 +13,8 @@ import { infractionUrls, trends } from "./trends.js";
 const DAY = 24 * 60 * 60 * 1000;
 
 const OVERDUE = "#/cases?overdue=yes";
+/** URLs with the status In Violation, which has the same ID in every company. */
+const WITHOUT_CASE = "#/urls?incident_status_id=3&has_case=no";
 const COMING = "#/cases?open=yes&sort_by=follow_up_date&sort_dir=asc";
 
 /** Returns a card with a number that links to its records, and a link to the next action, if there is one. */
@@ -22,9 +24,10 @@ function card(title, number, href, hint, [next, address] = []) {
     element("span", { class: "hint" }, hint), next && element("a", { class: "next", href: address }, next));
 }
 
-/** Returns the number of cases that a list's address selects. */
-async function casesAt(address, signal) {
-  const { body } = await call("GET", "api/cases", { query: { ...Object.fromEntries(new URLSearchParams(address.split("?")[1])), per_page: 1 }, signal });
+/** Returns the number of records in the list at this address. */
+async function totalAt(address, signal) {
+  const [section, query] = address.slice("#/".length).split("?");
+  const { body } = await call("GET", `api/${section}`, { query: { ...Object.fromEntries(new URLSearchParams(query)), per_page: 1 }, signal });
   return body.meta.total;
 }
 
@@ -67,8 +70,8 @@ function overdue({ overdue: all, overdue_cases: cases }, now) {
 
 export async function overviewView({ signal }) {
   const [mine, unassigned] = [myCases(), openCases({ assigned: "no" })];
-  const [{ body }, names, own, waiting] = await Promise.all([call("GET", "api/overview", { signal }), vocabularies(signal),
-    mine && casesAt(mine, signal), casesAt(unassigned, signal)]);
+  const [{ body }, names, own, waiting, violations] = await Promise.all([call("GET", "api/overview", { signal }), vocabularies(signal),
+    mine && totalAt(mine, signal), totalAt(unassigned, signal), totalAt(WITHOUT_CASE, signal)]);
   const { cases, urls, infractions, weeks } = body.data;
   const now = Date.now();
   // The last week ends today, like the counts of new records.
@@ -87,6 +90,7 @@ export async function overviewView({ signal }) {
         oldest ? [`Work on case ${oldest.case_id}, the oldest`, `#/cases/${oldest.case_id}`] : ["See what comes next", COMING]),
       card("New URLs", urls.new, week && `#/urls?discovery_after=${week.from}`, `in the last 7 days, of ${count(urls.total)} in total`,
         ["Review URLs with the status New", unseen ? `#/urls?incident_status_id=${unseen.id}` : "#/urls"]),
+      card("Violations without a case", violations, WITHOUT_CASE, "URLs in violation", violations > 0 ? ["Open their cases", WITHOUT_CASE] : undefined),
       card("New infractions", infractions.new, null, "in the last 7 days", infractionUrls(week))),
     element("div", { class: "panels" },
       bars("Open cases by risk", "Open cases", risks, {

@@ -9,6 +9,7 @@ const { base, api, changing, checked, columnOf, heading, onRecord, section } = r
 async function overview(page) {
   const { data } = await api("GET", "overview");
   const [mine, unassigned] = await Promise.all(["case_worker=bea", "assigned=no"].map(async (filter) => (await api("GET", `cases?open=yes&per_page=1&${filter}`)).meta.total));
+  const violations = (await api("GET", "urls?incident_status_id=3&has_case=no&per_page=1")).meta.total;
   await section(page, "Overview");
   await heading(page, "Overview");
   const cards = async () => Object.fromEntries(await page.locator(".card").evaluateAll((nodes) =>
@@ -16,7 +17,7 @@ async function overview(page) {
   const text = (number) => number.toLocaleString("en");
   await becomes(cards, {
     "Open cases": text(data.cases.open), "My open cases": text(mine), "Overdue follow-ups": text(data.cases.overdue),
-    "New URLs": text(data.urls.new), "New infractions": text(data.infractions.new),
+    "New URLs": text(data.urls.new), "Violations without a case": text(violations), "New infractions": text(data.infractions.new),
   });
   await picture(page, "console-overview.png");
   const numbers = (title) => page.getByRole("table", { name: title }).locator("td.number").allInnerTexts();
@@ -36,7 +37,7 @@ async function overview(page) {
   const at = text(data.infractions.urls);
   await page.locator(".card").filter({ hasText: "New infractions" }).getByRole("link", { name: `See ${at} affected URL${at === "1" ? "" : "s"}` }).waitFor();
   // Each card suggests a next step.
-  assert.equal(await page.locator(".card .next").count(), unassigned > 0 ? 5 : 4);
+  assert.equal(await page.locator(".card .next").count(), 4 + [unassigned, violations].filter((number) => number > 0).length);
   await page.route(/api\/cases\?.*assigned=no/, (route) => route.fulfill({ json: { data: [], meta: { total: 1200 } } }));
   await page.reload();
   await page.getByRole("link", { name: "Assign 1,200 cases without a worker" }).waitFor();
