@@ -245,7 +245,7 @@ async fn invalid_items_do_not_fail_the_batch() {
     assert_eq!(violations(&results[1].violations), [("incident_status", known)]);
     assert_eq!(results[1].msg, known);
     assert_eq!(violations(&results[2].violations), [("url", "The url field must be a valid URL.")]);
-    assert_eq!(violations(&results[3].violations), [("url", "The url field is required, unless you send url_id.")]);
+    assert_eq!(violations(&results[3].violations), [("url", "The url field is required.")]);
     let paths: Vec<&str> = violations(&results[4].violations).into_iter().map(|(path, _)| path).collect();
     let expected = [
         "country",
