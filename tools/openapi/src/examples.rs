@@ -2,13 +2,13 @@
 
 use docs_pages::Json;
 
-use crate::{record::column, schema};
+use crate::schema;
 
 /// Returns the examples for an operation's `body`, or for its response with a status.
 ///
 /// The operation's examples take precedence over the schema's. Replaces `@Message` with the record of that name.
 pub(crate) fn of(operation: &str, of: &str, schema: &str) -> Option<Json> {
-    let mut all = all();
+    let mut all = Json::parse(include_str!("examples.json"));
     let of_operation = all.at("operations").get(operation).and_then(|examples| examples.get(of)).cloned();
     let found = of_operation.or_else(|| all.at("schemas").get(schema).cloned())?;
     let mut text = serde_json::to_string(&found).expect("cannot write JSON");
@@ -17,21 +17,6 @@ pub(crate) fn of(operation: &str, of: &str, schema: &str) -> Option<Json> {
         text = text.replace(&format!("\"@{name}\""), &record);
     }
     Some(Json::parse(&text.replace("VERSION", env!("CARGO_PKG_VERSION"))))
-}
-
-/// Returns a column's value in a record example.
-pub(crate) fn of_column(name: &str) -> Option<Json> {
-    let mut all = all();
-    let mut values = all.at("records").entries().iter().flat_map(|(message, record)| {
-        let fields = schema::message(message).fields;
-        let is_read_from = |field: &str| column(message, field).is_some_and(|column| column.name == name);
-        fields.iter().filter(move |field| is_read_from(field.name)).filter_map(|field| record.get(field.name).cloned())
-    });
-    values.next()
-}
-
-fn all() -> Json {
-    Json::parse(include_str!("examples.json"))
 }
 
 /// Completes a record with nulls for missing fields.

@@ -8,7 +8,7 @@ use compliance_api::{
 use docs_pages::{Json, object};
 
 use crate::{
-    examples, input, pattern,
+    input, pattern,
     schema::{choice, message, names_by_id, vocabulary_of_filter, vocabulary_sentence},
 };
 
@@ -22,23 +22,6 @@ pub(crate) fn path_id(of: &str) -> Json {
         "schema": object! { "type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID },
         "example": 1,
     }
-}
-
-/// Returns a path's text parameters: the fields of the request with this name.
-pub(crate) fn of_path(request: &str) -> impl Iterator<Item = Json> {
-    message(request).fields.iter().map(path_text)
-}
-
-pub(crate) fn path_text(field: &Field) -> Json {
-    assert!(field.kind == Kind::Text && field.required, "{} is not a required text", field.name);
-    let parameter = object! {
-        "name": field.name,
-        "in": "path",
-        "required": true,
-        "description": field.doc,
-        "schema": input::required_text(field),
-    };
-    parameter.with_some("example", examples::of_column(field.name))
 }
 
 /// Returns the query parameters: the fields of the request with this name, or one of its fields.

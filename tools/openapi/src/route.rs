@@ -5,7 +5,6 @@
 //! - ``Operation: `id` ``: the name of the operation, and of functions in generated clients. The contract's operation with this name
 //!   determines the scope.
 //! - ``Path: of the affiliate``: what the ID at the end of the path identifies.
-//! - ``Path: `Message` ``: a request's text fields, as path parameters.
 //! - ``Query: `Message` ``: a request's fields, as query parameters.
 //! - ``Header: `If-Match` ``: a request header, or another parameter without a message field.
 //! - ``Body: `Schema | Schema` ``: one of these schemas.
@@ -111,11 +110,7 @@ impl DocumentedRoute {
                 self.scopes = scopes_of(value());
                 self.reasons.extend(self.scopes.first().map(|_| Reason::ScopeMissing));
             }
-            "Path" if values.is_empty() => self.parameters.push(parameter::path_id(&text)),
-            "Path" => {
-                self.parameters.extend(parameter::of_path(value()));
-                self.reasons.push(Reason::InvalidFields);
-            }
+            "Path" => self.parameters.push(parameter::path_id(&text)),
             "Query" => {
                 self.parameters.extend(values.iter().flat_map(|query| parameter::of_query(query)));
                 self.reasons.push(Reason::InvalidFields);

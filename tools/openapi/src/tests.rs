@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use compliance_api::description::Message;
-
-use crate::{document, parameter::path_text, pattern, route::DocumentedRoute, with_generated_parts};
+use crate::{document, pattern, route::DocumentedRoute, with_generated_parts};
 
 /// With this variable, the tests write the files instead of comparing them. `tools/scripts/write-reference` sets it.
 const WRITE: &str = "COMPLIANCE_WRITE_REFERENCE";
@@ -82,15 +80,6 @@ fn document_suits_client_generators() {
     assert_eq!(names(&document["tags"], "name"), used);
     let list = &document["paths"]["/api/cases"]["get"]["responses"]["200"];
     assert_eq!(list["x-other-content"]["text/csv"]["schema"]["type"], "string");
-}
-
-#[test]
-fn path_parameters_have_field_rules_and_examples() {
-    let field = Message::of("AffiliateInput").and_then(|message| message.field("affiliate_name")).unwrap();
-    let parameter: serde_json::Value = serde_json::to_value(path_text(field)).unwrap();
-    assert_eq!(parameter["schema"]["minLength"], 1);
-    assert_eq!(parameter["schema"]["maxLength"], 128);
-    assert_eq!(parameter["example"], "Ann Example");
 }
 
 #[test]
