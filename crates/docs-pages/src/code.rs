@@ -31,9 +31,6 @@ pub(crate) fn language<'a>(name: &str, text: &'a str) -> &'a str {
         "python" => "Python",
         "ts" => "TypeScript",
         "json" => "JSON",
-        "csv" => "CSV",
-        "rust" => "Rust",
-        "toml" => "TOML",
         _ => "Text",
     }
 }
@@ -48,8 +45,8 @@ pub(crate) fn block(language: &str, text: &str) -> String {
 /// Wraps strings, numbers, keywords and comments in `<span>`s.
 fn highlight(language: &str, code: &str) -> String {
     let comment = match language {
-        "sh" | "python" | "toml" => "#",
-        "ts" | "rust" => "//",
+        "sh" | "python" => "#",
+        "ts" => "//",
         _ => "\0",
     };
     let mut html = String::new();
@@ -58,7 +55,7 @@ fn highlight(language: &str, code: &str) -> String {
         let starts_word = !html.ends_with(|last: char| last.is_alphanumeric() || last == '_');
         let (class, length) = if rest.starts_with(comment) && html.chars().last().is_none_or(char::is_whitespace) {
             ("c", rest.find('\n').unwrap_or(rest.len()))
-        } else if matches!(first, '"' | '\'' | '`') && !["", "csv"].contains(&language) {
+        } else if matches!(first, '"' | '\'' | '`') && !language.is_empty() {
             let length = string(rest, first);
             let is_key = language == "json" && rest[length..].starts_with(':');
             (if is_key { "k" } else { "s" }, length)

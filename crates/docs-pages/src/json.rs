@@ -129,8 +129,7 @@ impl Json {
     /// Resolves a reference such as `#/components/schemas/Affiliate` in this document. Returns other values unchanged.
     pub(crate) fn resolve<'a>(&'a self, value: &'a Self) -> &'a Self {
         let Some(keys) = value.text("$ref").strip_prefix("#/") else { return value };
-        let mut keys = keys.split('/').map(|key| key.replace("~1", "/").replace("~0", "~"));
-        keys.try_fold(self, |found, key| found.get(&key)).unwrap_or(value)
+        keys.split('/').try_fold(self, Self::get).unwrap_or(value)
     }
 
     /// Returns the components of a kind, such as `schemas`.

@@ -103,7 +103,7 @@ fn page(
         Content::Reference => (page.title, ""),
         _ => titled(source),
     };
-    let tags = if page.content == Content::Reference { reference::tags(document, operations) } else { Vec::new() };
+    let tags = if page.content == Content::Reference { reference::tags(document) } else { Vec::new() };
     // Only the reference lists operations.
     let operations_of_tags = if tags.is_empty() { &[][..] } else { operations };
     let (content, contents) = match page.content {

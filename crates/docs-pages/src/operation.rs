@@ -3,15 +3,13 @@
 use crate::{
     json::Json,
     samples::{Shown, content_examples, example_path},
-    sections::anchor,
 };
 
 /// Returns the operations in document order. `shown` contains the samples from the guide.
 pub(crate) fn operations(document: &Json, shown: &[Shown]) -> Vec<Json> {
     let mut operations = Vec::new();
     for (path, methods) in document.entries_of("paths") {
-        // A path item can also contain keys that are not operations, such as shared parameters.
-        for (method, json) in methods.entries().iter().filter(|(_, json)| json.get("responses").is_some()) {
+        for (method, json) in methods.entries() {
             operations.push(operation(document, method, path, json, shown));
         }
     }
@@ -19,16 +17,11 @@ pub(crate) fn operations(document: &Json, shown: &[Shown]) -> Vec<Json> {
 }
 
 fn operation(document: &Json, method: &str, path: &str, json: &Json, shown: &[Shown]) -> Json {
-    // The name in anchors and generated clients.
-    let id = match json.text("operationId") {
-        "" => anchor(&format!("{method} {path}")),
-        id => id.to_owned(),
-    };
     let parameters = json.list("parameters").iter().map(|parameter| document.resolve(parameter));
     let (headers, parameters): (Vec<_>, Vec<_>) = parameters.partition(|parameter| parameter.text("in") == "header");
     let responses = json.entries_of("responses").iter().map(|(status, response)| {
         // Shared responses have a name.
-        let name = response.text("$ref").rsplit('/').next().filter(|name| !name.is_empty());
+        let name = response.text("$ref").rsplit('/').next();
         object! { "status": status, "json": document.resolve(response), "name": name }
     });
     let (errors, responses): (Vec<_>, Vec<_>) =
@@ -39,7 +32,7 @@ fn operation(document: &Json, method: &str, path: &str, json: &Json, shown: &[Sh
     object! {
         "method": method,
         "path": path,
-        "id": id,
+        "id": json.text("operationId"),
         "tag": json.list("tags").first().and_then(Json::as_text).unwrap_or_default(),
         "json": json,
         "example_path": example_path(path, &parameters),

@@ -1,29 +1,20 @@
 //! Collects the reference's tags, and the error responses that operations share.
 
-use crate::{json::Json, samples::content_examples, sections::anchor};
+use crate::{json::Json, samples::content_examples};
 
-/// Returns the tags in document order, followed by tags that the document does not describe.
-pub(crate) fn tags(document: &Json, operations: &[Json]) -> Vec<Json> {
-    let described = document.list("tags").iter().map(|tag| (tag.text("name"), tag.text("description")));
-    let mut tags: Vec<(&str, &str)> = described.collect();
-    for name in operations.iter().map(|operation| operation.text("tag")) {
-        if !tags.iter().any(|(known, _)| *known == name) {
-            tags.push((name, ""));
-        }
-    }
-    tags.retain(|(name, _)| operations.iter().any(|operation| operation.text("tag") == *name));
-    let tag = |(name, description): (&str, &str)| {
-        object! { "name": name, "anchor": format!("tag-{}", anchor(name)), "title": title(name), "description": description }
+/// Returns the tags in document order.
+pub(crate) fn tags(document: &Json) -> Vec<Json> {
+    let tag = |tag: &Json| {
+        let [name, description] = ["name", "description"].map(|key| tag.text(key));
+        object! { "name": name, "anchor": format!("tag-{name}"), "title": title(name), "description": description }
     };
-    tags.into_iter().map(tag).collect()
+    document.list("tags").iter().map(tag).collect()
 }
 
 /// Returns a tag's display title.
 fn title(tag: &str) -> String {
-    match tag {
-        "urls" => return "URLs".to_owned(),
-        "" => return "Others".to_owned(),
-        _ => {}
+    if tag == "urls" {
+        return "URLs".to_owned();
     }
     let mut characters = tag.chars();
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()

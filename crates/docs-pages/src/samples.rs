@@ -65,7 +65,7 @@ pub(crate) fn content_examples(of: &Json) -> Vec<(&str, &Json)> {
 /// Returns an example value for a parameter.
 pub(crate) fn example(parameter: &Json) -> String {
     let schema = parameter.get("schema").unwrap_or(&Json::Null);
-    let value = parameter.get("example").or_else(|| schema.get("example")).or_else(|| schema.get("default"));
+    let value = parameter.get("example").or_else(|| schema.get("default"));
     value.or_else(|| schema.list("enum").first()).map_or_else(|| "1".to_owned(), Json::plain)
 }
 

@@ -11,7 +11,7 @@ pub(crate) fn kind(schema: &Json) -> String {
         let name = escape(reference.rsplit('/').next().unwrap_or_default());
         return format!("<a href=\"#schema-{name}\">{name}</a>");
     }
-    let several = ["oneOf", "anyOf", "allOf"].map(|key| schema.list(key)).concat();
+    let several = ["oneOf", "anyOf"].map(|key| schema.list(key)).concat();
     if !several.is_empty() {
         let mut kinds: Vec<String> = Vec::new();
         for kind in several.iter().map(kind) {
@@ -19,7 +19,7 @@ pub(crate) fn kind(schema: &Json) -> String {
                 kinds.push(kind);
             }
         }
-        return kinds.join(if schema.get("allOf").is_some() { " and " } else { " or " });
+        return kinds.join(" or ");
     }
     let names: Vec<&str> = match schema.get("type") {
         Some(Json::Text(name)) => vec![name],
@@ -31,7 +31,6 @@ pub(crate) fn kind(schema: &Json) -> String {
         .into_iter()
         .map(|name| match (name, schema.get("items")) {
             ("array", Some(items)) => format!("list of {}", kind(items)),
-            ("array", None) => "list".to_owned(),
             (name, _) => escape(name),
         })
         .collect();
@@ -41,7 +40,7 @@ pub(crate) fn kind(schema: &Json) -> String {
 /// Returns a value's rules, other than its type, as HTML.
 pub(crate) fn rules(schema: &Json) -> Vec<String> {
     let mut list = Vec::new();
-    for schema in ["oneOf", "anyOf", "allOf"].iter().flat_map(|key| schema.list(key)) {
+    for schema in ["oneOf", "anyOf"].iter().flat_map(|key| schema.list(key)) {
         for rule in rules(schema) {
             if !list.contains(&rule) && rule != "at most 0 characters" {
                 list.push(rule);
