@@ -46,9 +46,9 @@ pub(crate) fn report(connections: &Connections, quotas: &Quotas) {
         on_render(gauge!(name), move || Some(read(&quotas) as f64));
     };
     let description = "Open list, export and observation streams.";
-    report("compliance_core_calls_in_flight", "Calls in flight in the core.", |quotas| quotas.calls.open());
-    report("compliance_core_streams_open", description, |quotas| quotas.streams.open());
-    report("compliance_core_watchers", "Open change watches.", |quotas| quotas.watchers.open());
+    report("compliance_core_calls_in_flight", "Calls in flight in the core.", |quotas| quotas.calls.running());
+    report("compliance_core_streams_open", description, |quotas| quotas.streams.running());
+    report("compliance_core_watchers", "Open change watches.", |quotas| quotas.watchers.running());
     let description = "Memory in use by requests and their responses, in bytes.";
     report("compliance_core_memory_held_bytes", description, |quotas| quotas.memory.reserved());
 }

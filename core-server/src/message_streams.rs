@@ -4,7 +4,7 @@
 
 use std::{future::ready, sync::Arc, time::Duration};
 
-use admission::{Count, run_off_thread};
+use admission::{WorkPermit, run_off_thread};
 use compliance_api::{
     error::Error,
     rules::Check,
@@ -66,7 +66,7 @@ impl<T, H> Messages<T, H> {
 ///
 /// `open` counts the stream as open.
 pub(crate) fn respond<T, H, E, F>(
-    open: Count,
+    open: WorkPermit,
     deadline: Instant,
     make: impl FnOnce(Messages<T, H>) -> F,
 ) -> Response<BoxStream<T>>

@@ -3,8 +3,7 @@
 use std::{collections::HashMap, sync::Arc, thread::available_parallelism, time::Duration};
 
 use admission::{
-    Count, Counts, LimitReached, MEMORY_QUOTA_DIVISOR, Memory, RejectionDelay, Reservation, ResponseMemory, WorkPermit,
-    WorkQueue,
+    LimitReached, MEMORY_QUOTA_DIVISOR, Memory, RejectionDelay, Reservation, ResponseMemory, WorkPermit, WorkQueue,
 };
 use compliance_api::error::Error;
 use metrics::{Counter, Histogram, counter, histogram};
@@ -38,13 +37,13 @@ pub const WATCHERS_OF_A_COMPANY: usize = 2000;
 #[derive(Clone)]
 pub(crate) struct Quotas {
     pub(crate) memory: Memory,
-    pub(crate) calls: Counts,
+    pub(crate) calls: WorkQueue,
     pub(crate) rejections: RejectionDelay,
-    pub(crate) streams: Counts,
-    pub(crate) watchers: Counts,
+    pub(crate) streams: WorkQueue,
+    pub(crate) watchers: WorkQueue,
     pub(crate) usage: Arc<Usage>,
     /// Calls that open a watch. Their limit is separate, because a company can open all its watches simultaneously.
-    openings: Counts,
+    openings: WorkQueue,
     /// Streams that need no token.
     pub(crate) open_to_all: Arc<Semaphore>,
     /// Pages and batches.
@@ -86,10 +85,10 @@ impl Quotas {
         let calls_of_a_company = (max_in_flight / CALL_SHARE).max(CALLS_AT_LEAST);
         Self {
             memory: Memory::new(request_memory, request_memory / MEMORY_QUOTA_DIVISOR),
-            calls: Counts::with_companies(max_in_flight, calls_of_a_company, calls),
-            streams: Counts::new(max_streams.saturating_mul(STREAM_COMPANIES), max_streams),
-            watchers: Counts::new(WATCHERS, WATCHERS_OF_A_COMPANY),
-            openings: Counts::new(WATCHERS, WATCHERS_OF_A_COMPANY),
+            calls: WorkQueue::with_companies(max_in_flight, calls_of_a_company, calls),
+            streams: WorkQueue::new(max_streams.saturating_mul(STREAM_COMPANIES), max_streams),
+            watchers: WorkQueue::new(WATCHERS, WATCHERS_OF_A_COMPANY),
+            openings: WorkQueue::new(WATCHERS, WATCHERS_OF_A_COMPANY),
             usage: Usage::new(settings),
             open_to_all: Arc::new(Semaphore::new(OPEN_STREAMS)),
             // The number of connections limits the statements of all companies. One company can keep all processors busy, but leaves
@@ -100,9 +99,9 @@ impl Quotas {
         }
     }
 
-    /// Counts a company's call as in flight until the count is dropped.
-    pub(crate) fn call(&self, company_id: i64) -> Result<Count, LimitReached> {
-        self.calls.add(company_id)
+    /// Counts a company's call as in flight until the permit is dropped.
+    pub(crate) fn call(&self, company_id: i64) -> Result<WorkPermit, LimitReached> {
+        self.calls.try_enter(company_id)
     }
 
     /// Waits for a permit for a company's work. The caller drops the permit after the work.
@@ -113,19 +112,19 @@ impl Quotas {
         }
     }
 
-    /// Counts a stream as open until the count is dropped.
-    pub(crate) fn open_stream(&self, company_id: i64) -> Result<Count, Error> {
-        Ok(self.streams.add(company_id)?)
+    /// Counts a stream as open until the permit is dropped.
+    pub(crate) fn open_stream(&self, company_id: i64) -> Result<WorkPermit, Error> {
+        Ok(self.streams.try_enter(company_id)?)
     }
 
-    /// Counts a watcher as open until the count is dropped.
-    pub(crate) fn watch(&self, company_id: i64) -> Result<Count, Error> {
-        self.watchers.add(company_id).map_err(too_many_watches)
+    /// Counts a watcher as open until the permit is dropped.
+    pub(crate) fn watch(&self, company_id: i64) -> Result<WorkPermit, Error> {
+        self.watchers.try_enter(company_id).map_err(too_many_watches)
     }
 
-    /// Counts a call that opens a watch until the count is dropped.
-    pub(crate) fn open_watch(&self, company_id: i64) -> Result<Count, Error> {
-        self.openings.add(company_id).map_err(too_many_watches)
+    /// Counts a call that opens a watch until the permit is dropped.
+    pub(crate) fn open_watch(&self, company_id: i64) -> Result<WorkPermit, Error> {
+        self.openings.try_enter(company_id).map_err(too_many_watches)
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use admission::Counts;
+use admission::WorkQueue;
 use compliance_api::{
     error::{Error, Reason},
     rules::{Check, Violations, check},
@@ -70,9 +70,9 @@ pub(crate) struct Webhooks {
     backend: Arc<Backend>,
     sender: Sender,
     /// Test messages in flight.
-    tests: Counts,
+    tests: WorkQueue,
     /// DNS lookups in progress for requests.
-    lookups: Counts,
+    lookups: WorkQueue,
 }
 
 /// A statement that returns webhooks.
@@ -80,8 +80,8 @@ type Query = QueryAs<'static, Postgres, Endpoint, PgArguments>;
 
 impl Webhooks {
     pub(crate) fn new(backend: &Arc<Backend>, sender: &Sender) -> Self {
-        let tests = Counts::new(WEBHOOK_TESTS, WEBHOOK_COMPANY_TESTS);
-        let lookups = Counts::new(WEBHOOK_CHECKS, WEBHOOK_COMPANY_CHECKS);
+        let tests = WorkQueue::new(WEBHOOK_TESTS, WEBHOOK_COMPANY_TESTS);
+        let lookups = WorkQueue::new(WEBHOOK_CHECKS, WEBHOOK_COMPANY_CHECKS);
         Self { backend: Arc::clone(backend), sender: sender.clone(), tests, lookups }
     }
 
@@ -96,7 +96,7 @@ impl Webhooks {
         webhook.url = webhook.url.filter(|url| !url.is_empty());
         let mut violations = check(request);
         if let Some(url) = webhook.url.as_ref().filter(|_| !violations.names("url")) {
-            let _lookup = self.lookups.add(company_id)?;
+            let _lookup = self.lookups.try_enter(company_id)?;
             if let Err(must) = self.sender.check(url).await {
                 violations.merge(Violations::one("url", format!("The url field {must}.")));
             }
@@ -233,7 +233,7 @@ impl WebhookService for Webhooks {
 
     async fn test_webhook(&self, request: Request<TestWebhookRequest>) -> Served<TestWebhookResponse> {
         let (company_id, request) = accept(request)?;
-        let _sending = self.tests.add(company_id).map_err(Error::from)?;
+        let _sending = self.tests.try_enter(company_id).map_err(Error::from)?;
         let test = || query_as(*TEST).bind(company_id).bind(request.id).bind(writer());
         let endpoint = self.change(company_id, request.id, test).await?;
         let message_id = new_id();

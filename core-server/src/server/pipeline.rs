@@ -15,7 +15,7 @@
 
 use std::{future::ready, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use admission::{Count, run_off_thread};
+use admission::{WorkPermit, run_off_thread};
 use compliance_api::{
     client::Middleware,
     error::Error,
@@ -71,7 +71,7 @@ pub(super) struct Call {
 }
 
 /// The permit of a call in flight (except for health checks), and the count of its company's calls in flight.
-type Permits = (Option<OwnedSemaphorePermit>, Option<Count>);
+type Permits = (Option<OwnedSemaphorePermit>, Option<WorkPermit>);
 
 /// A call that has failed the checks.
 pub(super) struct RefusedCall {

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use admission::Count;
+use admission::WorkPermit;
 use compliance_api::{
     error::Error,
     v1::{Change, ListChangesRequest},
@@ -58,7 +58,7 @@ pub(super) struct Delivery {
     pub(super) company_id: i64,
     pub(super) id: i64,
     /// Counts the delivery as in progress.
-    pub(super) _count: Count,
+    pub(super) _permit: WorkPermit,
 }
 
 impl Delivery {

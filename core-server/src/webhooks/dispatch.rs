@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use admission::{Counts, LimitReached};
+use admission::{LimitReached, WorkQueue};
 use metrics::{describe_gauge, gauge};
 use sqlx::query_as;
 use storage::{error::text, statement_context::StatementContext};
@@ -46,17 +46,17 @@ pub(crate) fn start(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, sender: &Se
 }
 
 async fn deliver(backend: Arc<Backend>, sender: Sender, task: Arc<Task>) {
-    let in_flight = Counts::new(DELIVERIES_IN_FLIGHT, DELIVERIES_OF_A_COMPANY);
+    let in_flight = WorkQueue::new(DELIVERIES_IN_FLIGHT, DELIVERIES_OF_A_COMPANY);
     let (mut running, mut companies) = (JoinSet::new(), Vec::new());
     loop {
         tokio::time::sleep(WEBHOOK_INTERVAL).await;
         while running.try_join_next().is_some() {}
         let due = StatementContext::of("due webhooks").run(due(&backend, &mut companies, &task)).await;
         for (company_id, id) in round_robin(due) {
-            match in_flight.add(company_id) {
-                Ok(count) => {
+            match in_flight.try_enter(company_id) {
+                Ok(permit) => {
                     let (backend, sender) = (Arc::clone(&backend), sender.clone());
-                    let delivery = Delivery { backend, sender, company_id, id, _count: count };
+                    let delivery = Delivery { backend, sender, company_id, id, _permit: permit };
                     running.spawn(StatementContext::of("webhook").run(delivery.run()));
                 }
                 Err(LimitReached::Company) => {}

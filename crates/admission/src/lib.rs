@@ -1,11 +1,10 @@
 //! Admission control: limits the process resources that each company, and all companies together, can use.
 //!
-//! [`Memory`] limits bytes, [`Counts`] limits calls and streams, and a [`WorkQueue`] limits concurrent work. [`off_thread`] keeps long computations
-//! from blocking other tasks. The crate is independent of the API operations.
+//! [`Memory`] limits bytes, and a [`WorkQueue`] limits calls, streams and concurrent work. [`off_thread`] keeps long computations from blocking
+//! other tasks. The crate is independent of the API operations.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "the test's runtime aborts its tasks"))]
 
 mod body;
-mod counts;
 mod memory;
 mod off_thread;
 mod queue;
@@ -13,10 +12,9 @@ mod rejections;
 mod semaphores;
 
 pub use body::GuardedBody;
-pub use counts::{Count, Counts, LimitReached};
 pub use memory::{MEMORY_QUOTA_DIVISOR, MEMORY_WAIT, Memory, Reservation, ResponseMemory, SMALL};
 pub use off_thread::{LONG_COMPUTATION, compute, is_long, off_thread, run_off_thread};
-pub use queue::{WorkPermit, WorkQueue};
+pub use queue::{LimitReached, WorkPermit, WorkQueue};
 pub use rejections::RejectionDelay;
 pub use semaphores::CompanySemaphores;
 

@@ -7,7 +7,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{counts::LimitReached, semaphores::CompanySemaphores};
+use crate::{queue::LimitReached, semaphores::CompanySemaphores};
 
 /// Maximum size of messages, rows and responses exempt from the memory limits, in bytes.
 ///

@@ -1,11 +1,30 @@
 //! Limits concurrent work, first per company and then per process.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
+use compliance_api::error::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::task::TaskTracker;
 
-use crate::{counts::LimitReached, semaphores::CompanySemaphores};
+use crate::semaphores::CompanySemaphores;
+
+/// The reason for a rejection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitReached {
+    /// The company has reached its limit.
+    Company,
+    /// All companies together have reached the process limit.
+    Process,
+}
+
+impl From<LimitReached> for Error {
+    fn from(limit: LimitReached) -> Self {
+        match limit {
+            LimitReached::Company => Self::too_many_concurrent_requests(),
+            LimitReached::Process => Self::overloaded(),
+        }
+    }
+}
 
 /// Permits for one kind of work. Clones share them.
 ///
@@ -29,8 +48,14 @@ pub struct WorkPermit {
 impl WorkQueue {
     /// Allows `most` concurrent items, at most `most_of_a_company` per company.
     pub fn new(most: usize, most_of_a_company: usize) -> Self {
+        Self::with_companies(most, most_of_a_company, HashMap::new())
+    }
+
+    /// Like [`Self::new`], with individual limits for some companies.
+    pub fn with_companies(most: usize, most_of_a_company: usize, companies: HashMap<i64, usize>) -> Self {
+        let most = most.min(Semaphore::MAX_PERMITS);
         Self {
-            companies: CompanySemaphores::new(most_of_a_company),
+            companies: CompanySemaphores::with_companies(most_of_a_company, companies),
             process: Arc::new(Semaphore::new(most)),
             most,
             waiting: TaskTracker::new(),
@@ -43,6 +68,13 @@ impl WorkQueue {
         // The semaphores are never closed.
         let of_company = self.companies.of(company).acquire_owned().await.map_err(|_| LimitReached::Company)?;
         let of_process = Arc::clone(&self.process).acquire_owned().await.map_err(|_| LimitReached::Process)?;
+        Ok(WorkPermit { _of_company: of_company, _of_process: of_process })
+    }
+
+    /// Returns a permit to run a company's work, without waiting.
+    pub fn try_enter(&self, company: i64) -> Result<WorkPermit, LimitReached> {
+        let of_company = self.companies.of(company).try_acquire_owned().map_err(|_| LimitReached::Company)?;
+        let of_process = Arc::clone(&self.process).try_acquire_owned().map_err(|_| LimitReached::Process)?;
         Ok(WorkPermit { _of_company: of_company, _of_process: of_process })
     }
 
@@ -61,7 +93,22 @@ impl WorkQueue {
 mod tests {
     use futures::FutureExt as _;
 
-    use super::WorkQueue;
+    use super::{LimitReached, WorkQueue};
+
+    #[test]
+    fn company_limits_override_the_default() {
+        let queue = WorkQueue::with_companies(5, 2, [(1, 1), (2, 4)].into());
+        let enter = |company| (0..).map_while(|_| queue.try_enter(company).ok()).collect::<Vec<_>>();
+        let (one, two) = (enter(1), enter(2));
+        assert_eq!((one.len(), two.len()), (1, 4));
+        assert_eq!(
+            (queue.try_enter(1).unwrap_err(), queue.try_enter(3).unwrap_err()),
+            (LimitReached::Company, LimitReached::Process)
+        );
+        drop((one, two));
+        assert_eq!(queue.running(), 0);
+        assert_eq!([3, i64::MIN, i64::MAX].map(|company| enter(company).len()), [2; 3]);
+    }
 
     #[tokio::test]
     async fn companies_wait_for_their_own_permits_first() {

@@ -12,6 +12,8 @@ use tokio::sync::Semaphore;
 #[derive(Clone, Debug)]
 pub struct CompanySemaphores {
     permits: usize,
+    /// Numbers of permits that override the default.
+    companies: Arc<HashMap<i64, usize>>,
     /// A semaphore exists while someone holds or awaits one of its permits.
     semaphores: Arc<Mutex<HashMap<i64, Weak<Semaphore>>>>,
 }
@@ -19,7 +21,12 @@ pub struct CompanySemaphores {
 impl CompanySemaphores {
     /// Creates semaphores with `permits` permits per company.
     pub fn new(permits: usize) -> Self {
-        Self { permits, semaphores: Arc::default() }
+        Self::with_companies(permits, HashMap::new())
+    }
+
+    /// Creates semaphores with individual numbers of permits for some companies.
+    pub(crate) fn with_companies(permits: usize, companies: HashMap<i64, usize>) -> Self {
+        Self { permits, companies: Arc::new(companies), semaphores: Arc::default() }
     }
 
     /// Returns a company's semaphore.
@@ -32,7 +39,8 @@ impl CompanySemaphores {
         if semaphores.len().is_power_of_two() {
             semaphores.retain(|_, semaphore| semaphore.strong_count() > 0);
         }
-        let semaphore = Arc::new(Semaphore::new(self.permits));
+        let permits = self.companies.get(&company).copied().unwrap_or(self.permits);
+        let semaphore = Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS)));
         semaphores.insert(company, Arc::downgrade(&semaphore));
         semaphore
     }
