@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use compliance_api::{
-    error::{Error, RESTORED_POSITION, Reason, ResultCode, SERVER_ERROR, meaning},
+    error::{Error, RESTORED_POSITION, Reason, ResultCode, meaning},
     rules::{Violation, Violations},
     v1,
 };
@@ -141,7 +141,7 @@ impl<'a, R> InvalidFields<'a, R> {
 
 /// Returns a response with a JSON body.
 pub(crate) fn respond(status: StatusCode, body: &impl Serialize) -> Response {
-    to_json(body).map_or_else(internal_error, |json| respond_with(status, json))
+    respond_with(status, to_json(body))
 }
 
 /// Returns the response to a successful write.
@@ -176,13 +176,9 @@ pub(crate) fn respond_to_items<'a>(
 ///
 /// Earlier versions of the core send no etags.
 pub(crate) fn respond_tagged(body: &impl Serialize, etag: &str, if_none_match: &IfNoneMatch) -> Response {
-    let Some(json) = to_json(body) else { return internal_error() };
-    if etag.is_empty() {
-        return respond_with(StatusCode::OK, json);
-    }
-    match if_none_match.known(etag) {
+    match if_none_match.known(etag).filter(|_| !etag.is_empty()) {
         Some(known) => (StatusCode::NOT_MODIFIED, [(ETAG, known)], Body::empty()).into_response(),
-        None => with_etag(respond_with(StatusCode::OK, json), etag),
+        None => with_etag(respond(StatusCode::OK, body), etag),
     }
 }
 
@@ -208,22 +204,11 @@ pub(crate) fn with_location(mut response: Response, collection: &str, id: i64) -
     response
 }
 
-fn to_json(body: &impl Serialize) -> Option<Vec<u8>> {
+fn to_json(body: &impl Serialize) -> Vec<u8> {
     // Fits most bodies: one record, or a page of results. Pages of records grow in a few steps.
     let mut json = Vec::with_capacity(1536);
-    match serde_json::to_writer(&mut json, body) {
-        Ok(()) => Some(json),
-        Err(error) => {
-            tracing::error!(%error, "cannot serialize a response");
-            None
-        }
-    }
-}
-
-fn internal_error() -> Response {
-    let detail = Detail { msg: SERVER_ERROR, ..Detail::default() };
-    let json = to_json(&Envelope::result(ResultCode::ServerError, detail)).unwrap_or_default();
-    respond_with(StatusCode::INTERNAL_SERVER_ERROR, json)
+    serde_json::to_writer(&mut json, body).expect("envelopes can be serialized as JSON");
+    json
 }
 
 /// Returns a response with a serialized JSON body.
