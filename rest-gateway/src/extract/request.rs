@@ -2,7 +2,7 @@
 //!
 //! Unknown query parameters are ignored. Empty parameters count as absent.
 
-use std::{borrow::Cow, collections::HashMap, convert::Infallible, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, convert::Infallible};
 
 use axum::extract::FromRequestParts;
 use compliance_api::{
@@ -23,8 +23,7 @@ use super::{
 use crate::{
     content::is_foreign_option,
     head::{IfMatch, PathId},
-    observe::RequestRecord,
-    route::{LAST_EVENT_PARAMETER, Location, Route, is_parameter},
+    route::{LAST_EVENT_PARAMETER, Location, is_parameter},
 };
 
 /// Page parameters. Programs append them to URLs that already contain them, so the last value wins.
@@ -146,7 +145,6 @@ pub(super) fn accept<M: Check>(mut violations: Violations, message: M) -> Result
 /// A request's query.
 pub(crate) struct Query {
     text: String,
-    route: Option<&'static Route>,
 }
 
 impl Query {
@@ -231,7 +229,7 @@ impl Query {
         let in_query = || in_query.last().map(|(_, value)| (LAST_EVENT_PARAMETER, value));
         let Some((name, last)) = last.or_else(in_query) else { return sent };
         let text = form_urlencoded::Serializer::new(String::new()).append_pair("after", &last).finish();
-        let replacing = Self { text, route: self.route }.request::<ListChangesRequest>();
+        let replacing = Self { text }.request::<ListChangesRequest>();
         // The core never sees the replaced value, so check it here.
         let mut violations = violations_of(&sent);
         let mut of_last = Violations::new();
@@ -247,11 +245,6 @@ impl Query {
 
     /// Reads a request according to its description. `message` returns the violation of an `unsupported` parameter, given its label.
     fn draft<M: Check>(&self, unsupported: &[&'static str], message: impl Fn(&str) -> String) -> Draft<'_> {
-        debug_assert!(
-            self.route.is_some_and(|it| it.query.iter().chain(&it.file).any(|known| known.name == M::MESSAGE.name)),
-            "the route does not declare that it reads {}",
-            M::MESSAGE.name
-        );
         let mut values: HashMap<Cow<str>, Vec<Cow<str>>> = HashMap::new();
         for (name, value) in self.parameters() {
             values.entry(name).or_default().push(value);
@@ -281,8 +274,7 @@ impl Query {
 
 impl Query {
     pub(super) fn of(parts: &Parts) -> Self {
-        let route = parts.extensions.get::<Arc<RequestRecord>>().and_then(|record| record.route);
-        Self { text: parts.uri.query().unwrap_or_default().to_owned(), route }
+        Self { text: parts.uri.query().unwrap_or_default().to_owned() }
     }
 }
 
