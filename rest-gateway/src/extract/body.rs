@@ -116,7 +116,9 @@ impl RequestBody {
             _ => self.prepare(memory(R::MESSAGE, &self.bytes)).await?,
         };
         let mut ignored = Ignored::default();
-        let request = self.parsed(&mut ignored, |input| {
+        let input =
+            Input { bytes: &self.bytes, memory: self.caller.gateway.settings.message_memory(), ignored: &mut ignored };
+        let request = self.compute(|| {
             let request = parse(input)?;
             let violations = rules::check(&request);
             // The core checks more rules, but its status is too small for all violations of a long list.
@@ -156,11 +158,6 @@ impl RequestBody {
             permit = enter().await?;
         }
         Ok(Some(permit))
-    }
-
-    fn parsed<T>(&self, ignored: &mut Ignored, parse: impl FnOnce(Input<'_>) -> Result<T, Error>) -> Result<T, Error> {
-        let memory = self.caller.gateway.settings.message_memory();
-        self.compute(|| parse(Input { bytes: &self.bytes, memory, ignored }))
     }
 
     /// Runs a computation on the body, on a separate thread if the body is large.

@@ -137,6 +137,7 @@ impl Seek for Bounded {
 }
 
 /// The rows of a file, as messages.
+#[derive(Default)]
 pub(crate) struct Rows<M> {
     /// The records of the rows, in order. For an invalid row, a record with only its ID, if the ID is readable.
     pub(crate) records: Vec<M>,
@@ -171,7 +172,7 @@ impl RequestBody {
     }
 
     /// Reads a file whose rows form the list of a request `R`. Returns the request without its list, and the rows.
-    pub(crate) async fn rows<R: Check + Message + Default, T: TableRecord, M: Message>(
+    pub(crate) async fn rows<R: Check + Message + Default, T: TableRecord, M: Message + Default>(
         &mut self,
         required: &'static [&'static str],
         empty: Empty,
@@ -181,7 +182,7 @@ impl RequestBody {
         self.caller.accept(read).await
     }
 
-    async fn read_rows<R: Check + Message + Default, T: TableRecord, M: Message>(
+    async fn read_rows<R: Check + Message + Default, T: TableRecord, M: Message + Default>(
         &mut self,
         required: &'static [&'static str],
         empty: Empty,
@@ -195,7 +196,7 @@ impl RequestBody {
         wait_to_reserve(&mut self.memory, self.bytes.len() * 2 + unpacked).await?;
         // A small file can unpack to a large one, so every file needs a permit.
         let _permit = self.caller.gateway.enter(self.caller.company_id()).await?;
-        let rows = Rows::new(is_workbook);
+        let rows = Rows { is_workbook, ..Rows::default() };
         let rows = off_thread(|| rows.read(self.bytes.clone(), options, record, &mut self.memory))?;
         self.memory.shrink_to(self.memory.bytes() - unpacked);
         Ok((request, rows))
@@ -203,19 +204,6 @@ impl RequestBody {
 }
 
 impl<M: Message> Rows<M> {
-    fn new(is_workbook: bool) -> Self {
-        let (refused, unidentified) = (BTreeMap::new(), BTreeSet::new());
-        Self {
-            records: Vec::new(),
-            lines: Vec::new(),
-            notes: Vec::new(),
-            refused,
-            unidentified,
-            errors: 0,
-            is_workbook,
-        }
-    }
-
     fn read<T: TableRecord>(
         mut self,
         bytes: Bytes,
