@@ -47,8 +47,10 @@ pub(crate) const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) const CORE_HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often the gateway checks the health of cores.
 pub(crate) const CORE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// How soon the gateway checks again after a failure. The interval doubles while a core is unhealthy.
-pub(crate) const FIRST_CORE_CHECK: Duration = Duration::from_millis(50);
+/// How often the gateway checks the health of cores while a core is unhealthy.
+pub(crate) const UNHEALTHY_CORE_CHECK_INTERVAL: Duration = Duration::from_millis(200);
+/// Minimum time between two checks.
+pub(crate) const MIN_CORE_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// How often the gateway resolves the host names of cores.
 pub(crate) const RESOLVE_INTERVAL: Duration = Duration::from_secs(5);
 /// Idle time before the system sends a TCP keepalive.

@@ -165,8 +165,6 @@ impl Address {
             .origin(self.origin.clone())
             .initial_stream_window_size(window)
             .connect_timeout(self.connect_timeout)
-            .tcp_nodelay(true)
-            .tcp_keepalive(Some(KEEPALIVE))
             .http2_keep_alive_interval(Duration::from_secs(15))
             .keep_alive_timeout(Duration::from_secs(10))
             .keep_alive_while_idle(true)
@@ -199,7 +197,9 @@ fn host_and_port(uri: &Uri) -> (String, u16) {
 
 /// Opens a connection. The endpoint applies the timeout.
 async fn open(uri: &Uri) -> io::Result<TcpStream> {
-    let addresses: Vec<_> = tokio::net::lookup_host(host_and_port(uri)).await.map_err(NotResolved::of)?.collect();
+    // Connecting never fails with `NotFound`, so this kind identifies the failure.
+    let not_resolved = |error| io::Error::new(io::ErrorKind::NotFound, format!("the name cannot be resolved: {error}"));
+    let addresses: Vec<_> = tokio::net::lookup_host(host_and_port(uri)).await.map_err(not_resolved)?.collect();
     let stream = TcpStream::connect(&addresses[..]).await?;
     stream.set_nodelay(true)?;
     SockRef::from(&stream).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE))?;
@@ -212,17 +212,6 @@ pub(super) fn describe_failures() {
     describe(FAILURES, "Failed connections to cores, by reason.", "reason", &reasons);
 }
 
-/// A core's host name cannot be resolved.
-#[derive(Debug, thiserror::Error)]
-#[error("the name cannot be resolved")]
-struct NotResolved(#[source] io::Error);
-
-impl NotResolved {
-    fn of(error: io::Error) -> io::Error {
-        io::Error::new(error.kind(), Self(error))
-    }
-}
-
 /// Returns why a connection failed to open.
 pub(super) fn failure_reason(error: &(dyn Error + 'static)) -> &'static str {
     if let Some(failure) = Failure::of(error) {
@@ -231,7 +220,7 @@ pub(super) fn failure_reason(error: &(dyn Error + 'static)) -> &'static str {
     for error in successors(Some(error), |error| (*error).source()) {
         if let Some(error) = error.downcast_ref::<io::Error>() {
             return match error.kind() {
-                _ if matches!(error.get_ref(), Some(cause) if cause.is::<NotResolved>()) => NOT_RESOLVED,
+                io::ErrorKind::NotFound => NOT_RESOLVED,
                 io::ErrorKind::ConnectionRefused => "refused",
                 io::ErrorKind::TimedOut => "timeout",
                 io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => "unreachable",

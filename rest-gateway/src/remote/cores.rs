@@ -34,8 +34,8 @@ use tower::ServiceExt as _;
 use super::address::{Address, NOT_RESOLVED, failure_reason};
 use crate::{
     limits::{
-        CORE_CHECK_INTERVAL, CORE_HEALTH_TIMEOUT, FIRST_CORE_CHECK, LIST_WINDOW, LONG_RESPONSES_PER_CONNECTION,
-        RESOLVE_INTERVAL, RESPONSE_WINDOW,
+        CORE_CHECK_INTERVAL, CORE_HEALTH_TIMEOUT, LIST_WINDOW, LONG_RESPONSES_PER_CONNECTION, MIN_CORE_CHECK_INTERVAL,
+        RESOLVE_INTERVAL, RESPONSE_WINDOW, UNHEALTHY_CORE_CHECK_INTERVAL,
     },
     settings::Settings,
 };
@@ -231,7 +231,7 @@ impl CheckHealth for Cores {
 /// Updates the cores until they are dropped.
 pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>, task: Arc<Task>) {
     let has_names = addresses.iter().any(Address::is_name);
-    let (mut resolved, mut interval) = (None::<Instant>, CORE_CHECK_INTERVAL);
+    let mut resolved = None::<Instant>;
     loop {
         let Some(cores) = weak.upgrade() else { return };
         if has_names && resolved.is_none_or(|resolved| resolved.elapsed() >= RESOLVE_INTERVAL) {
@@ -244,13 +244,10 @@ pub(super) async fn keep_up_to_date(weak: Weak<Cores>, addresses: Vec<Address>, 
         // The task succeeds even if a core is unhealthy. A separate metric reports unhealthy cores.
         task.succeeded();
         // Limits the rate of checks when many calls fail.
-        sleep(FIRST_CORE_CHECK).await;
-        let has_failed = timeout(interval, failure.notified()).await.is_ok();
-        interval = match (has_failed, all_serve) {
-            (true, _) => FIRST_CORE_CHECK,
-            (false, true) => CORE_CHECK_INTERVAL,
-            (false, false) => (interval * 2).min(CORE_CHECK_INTERVAL),
-        };
+        sleep(MIN_CORE_CHECK_INTERVAL).await;
+        let interval = if all_serve { CORE_CHECK_INTERVAL } else { UNHEALTHY_CORE_CHECK_INTERVAL };
+        // A failed call triggers the next check.
+        let _ = timeout(interval, failure.notified()).await;
     }
 }
 
