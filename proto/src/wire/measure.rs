@@ -32,25 +32,10 @@ pub fn measure(shape: &Message, encoded: &[u8], limit: usize) -> Result<Measure,
     let mut scan = Scan { measure: Measure { items: 0, bytes: shape.size }, lists: Vec::new(), limit, rejection: None };
     match scan.message(shape, encoded, true) {
         Some(()) => Ok(scan.measure),
-        None => Err(match scan.rejection {
-            Some(error) if error.reason == Reason::BodyTooLarge => too_many_items(shape, encoded).unwrap_or(error),
-            Some(error) => error,
-            None => Error::invalid(Violations::one("body", "The body must be a valid message of the operation.")),
-        }),
+        None => Err(scan.rejection.unwrap_or_else(|| {
+            Error::invalid(Violations::one("body", "The body must be a valid message of the operation."))
+        })),
     }
-}
-
-/// Returns the error for a list with too many elements, which is more specific than the error for a large request.
-fn too_many_items(shape: &Message, mut encoded: &[u8]) -> Option<Error> {
-    let mut scan = Scan { measure: Measure::default(), lists: Vec::new(), limit: usize::MAX, rejection: None };
-    while !encoded.is_empty() && scan.rejection.is_none() {
-        let (number, wire_type) = decode_key(&mut encoded).ok()?;
-        skip_field(wire_type, number, &mut encoded, DecodeContext::default()).ok()?;
-        if let Some(field) = field_of(shape, number).filter(|field| field.is_list) {
-            let _ = scan.count(field, 1);
-        }
-    }
-    scan.rejection
 }
 
 struct Scan {
