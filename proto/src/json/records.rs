@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use prost_types::Timestamp;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
-use time::{PrimitiveDateTime, macros::format_description};
+use time::{PrimitiveDateTime, UtcOffset, macros::format_description};
 
 use crate::catalogue::Vocabulary;
 
@@ -73,7 +73,7 @@ pub fn timestamp_of_text(text: &str) -> Option<Timestamp> {
     let offset = match zone {
         "" if is_spaced => 0,
         "Z" | "z" => 0,
-        _ => offset_seconds(zone)?,
+        _ => offset(zone)?.whole_seconds().into(),
     };
     Some(Timestamp { seconds: utc - offset, nanos: 0 })
 }
@@ -81,24 +81,15 @@ pub fn timestamp_of_text(text: &str) -> Option<Timestamp> {
 const DAY: &str = "YYYY-MM-DD";
 const SECOND: &str = "YYYY-MM-DD HH:MM:SS";
 
-/// Parses an offset, `+HH:MM`, `+HHMM` or `+HH` with either sign. Returns seconds.
-fn offset_seconds(text: &str) -> Option<i64> {
-    let (sign, digits) = match text.as_bytes().first()? {
-        b'+' => (1, &text[1..]),
-        b'-' => (-1, &text[1..]),
-        _ => return None,
-    };
-    let (hours, minutes) = match digits.as_bytes() {
-        [_, _] => (digits, "0"),
-        [_, _, _, _] => digits.split_at_checked(2)?,
-        [_, _, b':', _, _] => digits.split_once(':')?,
-        _ => return None,
-    };
-    let number = |digits: &str, most: i64| -> Option<i64> {
-        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-        digits.parse().ok().filter(|number| is_number && *number <= most)
-    };
-    Some(sign * (number(hours, 23)? * 3600 + number(minutes, 59)? * 60))
+/// Parses an offset of less than a day: `+HH:MM`, `+HHMM` or `+HH` with either sign.
+fn offset(text: &str) -> Option<UtcOffset> {
+    let forms = [
+        format_description!("[offset_hour sign:mandatory]:[offset_minute]"),
+        format_description!("[offset_hour sign:mandatory][offset_minute]"),
+        format_description!("[offset_hour sign:mandatory]"),
+    ];
+    let offset = forms.iter().find_map(|form| UtcOffset::parse(text, form).ok())?;
+    Some(offset).filter(|offset| offset.whole_hours().abs() < 24)
 }
 
 #[cfg(test)]
@@ -153,6 +144,8 @@ mod tests {
             "2026-01-31T12:00:00.1234567Z",
             "2026-01-31T14:00:00+0200",
             "2026-01-31T06:30:00-05:30",
+            "2026-01-31T11:30:00-00:30",
+            "2026-01-31T11:30:00-0030",
             "2026-02-01T00:00:00+12:00",
         ] {
             assert_eq!(timestamp_of_text(same).map(|it| it.seconds), Some(1_769_860_800), "{same}");
@@ -172,6 +165,7 @@ mod tests {
             "2026-01-31 12:00:00 +02:00",
             "2026-01-31T12:00:00 02:00",
             "2026-01-31T12:00:00+24:00",
+            "2026-01-31T12:00:00-24",
             "2026-01-31T12:00:00+02:60",
             "2026-01-31T12:00:00+2",
             "2026-01-31T12:00:00++1:00",
