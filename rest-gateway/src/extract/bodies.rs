@@ -17,15 +17,12 @@ pub(crate) use super::batch::Input;
 use super::{
     batch::{Document, one},
     object::report,
-    request::{Checked, Draft},
+    request::Checked,
 };
 use crate::{
     head::{IfMatch, PathId},
     route::Location,
 };
-
-/// Maximum size of a webhook body, in bytes.
-const MAX_WEBHOOK_BODY: usize = 64 << 10;
 
 /// A request for one affiliate or a batch.
 #[derive(Debug, PartialEq)]
@@ -130,20 +127,14 @@ pub(crate) fn case_status<M: Check + Message + Default>(
 }
 
 pub(crate) fn create_webhook(input: Input<'_>) -> Result<CreateWebhookRequest, Error> {
-    webhook(input)?.wrapped(|webhook| CreateWebhookRequest { webhook: Some(webhook) })
+    one::<WebhookInput>(input)?.wrapped(|webhook| CreateWebhookRequest { webhook: Some(webhook) })
 }
 
 pub(crate) fn update_webhook(input: Input<'_>, path: &PathId) -> Result<UpdateWebhookRequest, Error> {
-    let request = webhook(input)?.wrapped(|webhook| UpdateWebhookRequest { id: 0, webhook: Some(webhook) })?;
+    let request =
+        one::<WebhookInput>(input)?.wrapped(|webhook| UpdateWebhookRequest { id: 0, webhook: Some(webhook) })?;
     let id = path.record_id_after(&request, Error::webhook_not_found)?;
     Ok(UpdateWebhookRequest { id, ..request })
-}
-
-fn webhook(input: Input<'_>) -> Result<Draft<'_>, Error> {
-    if input.bytes.len() > MAX_WEBHOOK_BODY {
-        return Err(Error::body_too_large());
-    }
-    one::<WebhookInput>(input)
 }
 
 #[cfg(test)]
