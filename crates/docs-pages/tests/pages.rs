@@ -17,7 +17,7 @@ const OTHER_PROGRAMS: &[&str] =
 
 /// Flags of other programs mentioned in pages.
 const OTHER_FLAGS: &[&str] = &[
-    // cargo, docker, pg_restore, protoc
+    // cargo, docker, kubectl, pg_restore, protoc
     "--features",
     "--help",
     "--version",
@@ -28,6 +28,7 @@ const OTHER_FLAGS: &[&str] = &[
     "--build-arg",
     "--clean",
     "--go_out",
+    "--from-file",
     // compliance-sync-affiliates
     "--absent-status",
     "--report-absent",
