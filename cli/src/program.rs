@@ -17,7 +17,7 @@ mod signals;
 mod tls_args;
 
 pub(crate) use configuration::{parse, unknown_variables, unused_variables};
-pub(crate) use database_args::{DatabaseUrlArgs, RemovedArgs};
+pub(crate) use database_args::DatabaseUrlArgs;
 pub(crate) use descriptors::Descriptors;
 pub(crate) use failure::{InvalidSetting, describe, named, report as report_failure};
 pub(crate) use key_args::{KeyArgs, SigningArgs};

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     program::{
-        DatabaseUrlArgs, Descriptors, GrpcTlsArgs, InvalidSetting, KeyArgs, RemovedArgs, TelemetryArgs, TlsRefreshArgs,
-        close_pool, named, refuse_equal,
+        DatabaseUrlArgs, Descriptors, GrpcTlsArgs, InvalidSetting, KeyArgs, TelemetryArgs, TlsRefreshArgs, close_pool,
+        named, refuse_equal,
     },
     start::{ServicePort, StartArgs, wait_for},
     version::COMMIT,
@@ -38,8 +38,6 @@ pub(crate) struct CoreArgs {
     #[command(flatten)]
     pub(super) database: DatabaseUrlArgs,
     #[command(flatten)]
-    pub(super) removed: RemovedArgs,
-    #[command(flatten)]
     pub(super) start: StartArgs,
     #[command(flatten, next_help_heading = "Core")]
     pub(super) core: CoreSettings,
@@ -54,14 +52,9 @@ pub(crate) struct CoreArgs {
 }
 
 impl CoreArgs {
-    /// Fails if a setting was removed, a company limit is set twice, or the --webhook-ca file is unusable.
+    /// Fails if a company limit is set twice, or the --webhook-ca file is unusable.
     pub(super) fn check(&self) -> Result<(), InvalidSetting> {
-        self.removed.check()?;
         CompanyLimit::check(&self.core.company_limits).map_err(InvalidSetting::of(named("company-limit")))?;
-        self.check_webhooks()
-    }
-
-    fn check_webhooks(&self) -> Result<(), InvalidSetting> {
         self.core.webhooks.check().map_err(InvalidSetting::of(named("webhook-ca")))
     }
 

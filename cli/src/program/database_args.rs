@@ -31,7 +31,19 @@ impl DatabaseUrlArgs {
 
     /// Returns how to connect, or `None` if no database is given. Fails if the URL is malformed or its file cannot be read.
     pub(crate) fn target(&self) -> Result<Option<Target>, InvalidSetting> {
-        target(self.database_url.as_ref(), self.database_url_file.as_ref(), "database-url")
+        let (value, file) = (self.database_url.as_ref(), self.database_url_file.as_ref());
+        let target = from_value_or_file(value, file, "database-url", |url| database::target(&url))?;
+        let again = |file: PathBuf| {
+            move || {
+                let url = read(&file).map_err(|error| error.to_string())?;
+                database::target(&url).map_err(|error| error.to_string())
+            }
+        };
+        // A pipe cannot be read twice.
+        Ok(match file.filter(|file| file.is_file()).cloned() {
+            Some(file) => target.map(|target| target.reread_by(again(file))),
+            None => target,
+        })
     }
 
     /// Like [`Self::target`], but fails if no database is given.
@@ -39,42 +51,4 @@ impl DatabaseUrlArgs {
         let allowed = "postgres://user:password@host/database, or a file with this URL: --database-url-file";
         self.target()?.ok_or_else(|| InvalidSetting::missing(named("database-url"), allowed))
     }
-}
-
-/// Removed settings. Startup rejects them instead of silently sending all reads to one server.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct RemovedArgs {
-    #[arg(long, env = "COMPLIANCE_READ_DATABASE_URL", hide = true, hide_env_values = true, value_name = "URL")]
-    read_database_url: Option<Hidden>,
-    #[arg(long, env = "COMPLIANCE_READ_DATABASE_URL_FILE", hide = true, value_name = "FILE")]
-    read_database_url_file: Option<PathBuf>,
-}
-
-impl RemovedArgs {
-    /// Fails if a removed setting is given.
-    pub(crate) fn check(&self) -> Result<(), InvalidSetting> {
-        let setting = match (&self.read_database_url_file, self.read_database_url.as_ref().and_then(Hidden::filled)) {
-            (Some(_), _) => "read-database-url-file",
-            (None, Some(_)) => "read-database-url",
-            (None, None) => return Ok(()),
-        };
-        let reason = "the service no longer reads from replicas: remove this setting, and set --database-url to one endpoint (docs/operations/failover.md)";
-        Err(InvalidSetting::of(named(setting))(reason))
-    }
-}
-
-/// Returns the database from the value of `setting` or the content of its `-file` setting.
-fn target(value: Option<&Hidden>, file: Option<&PathBuf>, setting: &str) -> Result<Option<Target>, InvalidSetting> {
-    let target = from_value_or_file(value, file, setting, |url| database::target(&url))?;
-    let again = |file: PathBuf| {
-        move || {
-            let url = read(&file).map_err(|error| error.to_string())?;
-            database::target(&url).map_err(|error| error.to_string())
-        }
-    };
-    // A pipe cannot be read twice.
-    Ok(match file.filter(|file| file.is_file()).cloned() {
-        Some(file) => target.map(|target| target.reread_by(again(file))),
-        None => target,
-    })
 }

@@ -59,11 +59,6 @@ const FAILURES: &[Failure] = &[
     (&["core", "--database-url", "postgres://u:$@127.0.0.1:1/d"], &[("COMPLIANCE_JWT_SECRET", "$")], "at least 32"),
     (&["core"], &[("DATABASE_URL", "postgres://u:$@127.0.0.1:1/d"), LONG], "cannot connect to the database d"),
     (&["core"], &[("DATABASE_URL", "postgres://u:$@127.0.0.1:port/d"), LONG], "the database URL is not valid"),
-    (
-        &["core"],
-        &[("COMPLIANCE_READ_DATABASE_URL", "postgres://127.0.0.1:1/d?user=u&pasword=$"), DATABASE, LONG],
-        "--read-database-url",
-    ),
     (&["core"], &[("DATABASE_URL", "postgres://127.0.0.1:1/d?user=u&password=$"), LONG], "cannot connect"),
     (&["core"], &[("DATABASE_URL", "postgres://127.0.0.1:1/d?pasword=$"), LONG], "pasword is unknown"),
     (&["migrate"], &[("DATABASE_URL", "postgres://u:$@127.0.0.1:1/d")], "cannot connect to the database d"),
