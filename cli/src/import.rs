@@ -4,7 +4,6 @@ mod affiliate;
 mod affiliates;
 mod batches;
 mod objects;
-mod proto_json;
 mod recorder;
 mod records;
 mod report;
