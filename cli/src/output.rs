@@ -1,9 +1,12 @@
 //! Writes records to a file as CSV or NDJSON. The file appears under its name when it is complete.
 
 use std::{
-    fs,
+    fs::{self, Permissions},
     io::{self, Write as _, stdout},
-    os::{fd::AsFd as _, unix::fs::MetadataExt as _},
+    os::{
+        fd::AsFd as _,
+        unix::fs::{MetadataExt as _, PermissionsExt as _},
+    },
     path::{Path, PathBuf},
 };
 
@@ -11,6 +14,7 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use compliance_api::{csv_cell::Escape, json::lines};
 use serde::Serialize;
+use tempfile::TempPath;
 use tokio::{
     fs::{File, OpenOptions},
     io::AsyncWriteExt as _,
@@ -49,26 +53,6 @@ pub(crate) fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
-/// An output's unfinished file, in the same folder. Dropping this value removes the file.
-struct Unfinished {
-    path: PathBuf,
-    target: PathBuf,
-}
-
-impl Unfinished {
-    /// Renames the file to its target, and replaces an existing file or link.
-    fn complete(self) -> anyhow::Result<()> {
-        fs::rename(&self.path, &self.target).with_context(|| format!("cannot write {}", self.target.display()))
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        // A completed file was renamed, so this fails.
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
 /// Format of written records.
 pub(crate) struct Form {
     pub(crate) format: OutputFormat,
@@ -81,7 +65,8 @@ pub(crate) struct Form {
 pub(crate) struct Output {
     file: File,
     form: Form,
-    unfinished: Option<Unfinished>,
+    /// The unfinished file in the target's folder, and the target. Dropping the path removes the file.
+    unfinished: Option<(TempPath, PathBuf)>,
     is_empty: bool,
     /// Context for write errors.
     failure: String,
@@ -91,17 +76,17 @@ impl Output {
     /// Opens a device or pipe, or creates a file next to `target`. The new file gets the mode of an existing `target`.
     pub(crate) async fn create(target: PathBuf, is_device: bool, form: Form, failure: String) -> anyhow::Result<Self> {
         let refused = || format!("cannot write {}", target.display());
-        let mut options = OpenOptions::new();
-        options.write(true);
         if is_device {
-            let file = options.open(&target).await.with_context(refused)?;
+            let file = OpenOptions::new().write(true).open(&target).await.with_context(refused)?;
             return Ok(Self { file, form, unfinished: None, is_empty: true, failure });
         }
-        let path = target.with_added_extension(format!("{:08x}.unfinished", rand::random::<u32>()));
         let mode = fs::symlink_metadata(&target).map_or(0o666, |there| there.mode() & 0o666);
-        // `create_new` never opens an existing file and never follows a link.
-        let file = options.create_new(true).mode(mode).open(&path).await.with_context(refused)?;
-        Ok(Self { file, form, unfinished: Some(Unfinished { path, target }), is_empty: true, failure })
+        let (folder, name) = (target.parent().unwrap_or(Path::new("")), target.file_name().unwrap_or_default());
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(name).suffix(".unfinished").permissions(Permissions::from_mode(mode));
+        // The builder never opens an existing file and never follows a link.
+        let (file, path) = builder.tempfile_in(folder).with_context(refused)?.into_parts();
+        Ok(Self { file: file.into(), form, unfinished: Some((path, target)), is_empty: true, failure })
     }
 
     /// Creates an output that writes to standard output.
@@ -124,8 +109,11 @@ impl Output {
     /// Waits for pending writes and renames the file to its target. Returns whether [`Output::write`] was called. If not, no file remains.
     pub(crate) async fn finish(mut self) -> anyhow::Result<bool> {
         self.file.flush().await.with_context(|| self.failure.clone())?;
-        if !self.is_empty {
-            self.unfinished.map_or(Ok(()), Unfinished::complete)?;
+        if !self.is_empty
+            && let Some((path, target)) = self.unfinished
+        {
+            let renamed = path.persist(&target).map_err(|failed| failed.error);
+            renamed.with_context(|| format!("cannot write {}", target.display()))?;
         }
         Ok(!self.is_empty)
     }

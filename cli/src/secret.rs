@@ -1,9 +1,9 @@
 //! Stores the token signing secret in the data folder.
 
 use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, DirBuilder, File},
     io::{self, Read as _, Write as _},
-    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
     path::Path,
 };
 
@@ -81,12 +81,13 @@ fn create(data_dir: &Path, path: &Path) -> io::Result<()> {
     create_folder(data_dir)?;
     let digits = (0..4).map(|_| Ok(format!("{:016x}", SysRng.try_next_u64().map_err(io::Error::other)?)));
     let text = digits.collect::<io::Result<String>>()?;
-    let new = data_dir.join(format!("{FILE}.new-{:016x}", rand::random::<u64>()));
-    // A rename would replace a file from another process. A hard link does not.
-    let linked = write_new(&new, &text).and_then(|()| fs::hard_link(&new, path));
-    let _ = fs::remove_file(&new);
-    if let Err(error) = linked {
-        return if error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(error) };
+    // Only the owner can read a temporary file.
+    let mut new = tempfile::Builder::new().prefix(FILE).tempfile_in(data_dir)?;
+    writeln!(new, "{text}")?;
+    new.as_file().sync_all()?;
+    // Another process may have created the file.
+    if let Err(failed) = new.persist_noclobber(path) {
+        return if failed.error.kind() == io::ErrorKind::AlreadyExists { Ok(()) } else { Err(failed.error) };
     }
     // The content is already on disk. Syncing the folder persists the file name.
     let _ = File::open(data_dir).and_then(|dir| dir.sync_all());
@@ -95,12 +96,6 @@ fn create(data_dir: &Path, path: &Path) -> io::Result<()> {
         "created a secret for signing tokens: only services with this secret accept them"
     );
     Ok(())
-}
-
-fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    writeln!(file, "{text}")?;
-    file.sync_all()
 }
 
 /// Creates the data folder, accessible only to its owner. Missing parents get the default mode.
@@ -172,7 +167,9 @@ mod tests {
     fn short_secret_is_rejected() {
         let folder = Folder::new();
         create_folder(&folder.0).unwrap();
-        write_new(&folder.0.join(FILE), "short").unwrap();
+        let path = folder.0.join(FILE);
+        fs::write(&path, "short").unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
         assert!(load_or_create(&folder.0).is_err());
     }
 }
