@@ -129,26 +129,16 @@ impl DatabaseError {
 
     /// Returns whether an operator must change a setting in the URL, a pooler or the database.
     pub fn is_wrong_setting(&self) -> bool {
-        matches!(
+        !matches!(
             self,
-            Self::Url(_)
-                | Self::Tls { .. }
-                | Self::MigrateByOther { .. }
-                | Self::OtherTables { .. }
-                | Self::GrantToMissing { .. }
-                | Self::GrantToOwner { .. }
-                | Self::GrantToSuperuser { .. }
-                | Self::GrantByOther { .. }
-                | Self::Parameter { .. }
-                | Self::StatementPooler { .. }
-                | Self::NotPrepared { .. }
-                | Self::SharedSettings { .. }
-                | Self::SharedSession { .. }
-                | Self::Modified { .. }
-                | Self::Incomplete { .. }
-                | Self::OldCitus { .. }
-                | Self::NotCoordinator
-                | Self::LateCitus
+            Self::Connect { .. }
+                | Self::Migrate(_)
+                | Self::Grant { .. }
+                | Self::Retention(_)
+                | Self::History(_)
+                | Self::NotMigrated { .. }
+                | Self::Distribute(_)
+                | Self::NotDistributed { .. }
         )
     }
 }
