@@ -17,7 +17,7 @@ use tonic::{Code, Status};
 
 use crate::{
     check::{self, Content},
-    target::{HTTP1, HTTP2, Target},
+    target::Target,
     workload::{LoadRequest, Universe},
 };
 
@@ -78,7 +78,7 @@ pub fn headers(layer: Layer, token: Option<&str>) -> anyhow::Result<HeaderMap> {
 impl Connection {
     /// Connects to a target.
     pub async fn open(target: &Target, layer: Layer) -> anyhow::Result<Self> {
-        let stream = TokioIo::new(target.connect(if layer == Layer::Rest { HTTP1 } else { HTTP2 }).await?);
+        let stream = TokioIo::new(target.connect().await?);
         let (sender, driver) = match layer {
             Layer::Rest => {
                 let (sender, driver) = http1::handshake(stream).await?;
@@ -169,8 +169,7 @@ impl Connection {
         request = match self.layer {
             Layer::Rest => request.uri(path).header(HOST, &self.target.authority),
             Layer::Grpc => {
-                let scheme = if self.target.is_secure() { "https" } else { "http" };
-                let uri = Uri::builder().scheme(scheme).authority(self.target.authority.as_str());
+                let uri = Uri::builder().scheme("http").authority(self.target.authority.as_str());
                 request.uri(uri.path_and_query(path).build()?)
             }
         };

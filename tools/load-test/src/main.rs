@@ -36,9 +36,6 @@ struct Args {
     /// URL of the running service [default: `http://127.0.0.1:8080` for REST, `http://127.0.0.1:50051` for gRPC].
     #[arg(long, value_name = "URL")]
     target: Option<String>,
-    /// PEM file with the CA certificates to trust, for an `https` target [default: the system's].
-    #[arg(long, value_name = "FILE", requires = "target")]
-    ca: Option<PathBuf>,
     /// Allow a target on a different machine.
     #[arg(long)]
     allow_remote: bool,
@@ -109,7 +106,7 @@ async fn run(args: &Args) -> anyhow::Result<bool> {
         Layer::Rest => "http://127.0.0.1:8080",
         Layer::Grpc => "http://127.0.0.1:50051",
     });
-    let target = Target::parse(url, args.allow_remote, args.ca.as_deref())?;
+    let target = Target::parse(url, args.allow_remote)?;
     ensure!(
         !args.token.iter().any(|token| token.trim().is_empty()),
         "a token is empty: set COMPLIANCE_TOKEN or --token"

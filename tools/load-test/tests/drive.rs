@@ -4,18 +4,11 @@
 
 use std::{
     fs,
-    net::SocketAddr,
     process::{Command, Output},
 };
 
-use load_test::target::{HTTP1, HTTP2};
 use serde_json::Value;
 use test_support::{DataDir, Options, TestService, token};
-use tls::{IdentityFiles, ServerTls};
-use tokio::{
-    io::copy_bidirectional,
-    net::{TcpListener, TcpStream},
-};
 
 const COMPANY: i64 = 1;
 
@@ -92,9 +85,6 @@ async fn other_layers_port_is_reported() {
             format!("load-test: {} does not seem to be the {name} port: ", url.trim_start_matches("http://"));
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && errors.starts_with(&expected), "{errors}");
-        let output = load(layer, &url.replacen("http:", "https:", 1), "list", &[]).await;
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && errors.contains("seems to use http, not https"), "{errors}");
     }
 }
 
@@ -107,43 +97,4 @@ async fn runs_below_the_rate_fail() {
     let output = load(rest, &url, "list", &["--token", ""]).await;
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && errors.contains("a token is empty"), "{errors}");
-}
-
-/// Opens a TLS port in front of a service, and returns its URL.
-async fn secured(service: SocketAddr, identity: &IdentityFiles) -> String {
-    let tls = ServerTls::load(identity.clone(), None, &[HTTP2, HTTP1]).unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    tokio::spawn(async move {
-        while let Ok((client, _)) = listener.accept().await {
-            let tls = tls.clone();
-            tokio::spawn(async move {
-                let Ok(mut client) = tls.accept(client).await else { return };
-                let mut service = TcpStream::connect(service).await.unwrap();
-                // Either side may close the connection.
-                let _ = copy_bidirectional(&mut client, &mut service).await;
-            });
-        }
-    });
-    format!("https://localhost:{port}")
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn untrusted_certificates_are_rejected() {
-    let (service, _) = service(Options::default()).await;
-    let folder = DataDir::new();
-    fs::create_dir(folder.path()).unwrap();
-    let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let file = |name| folder.path().join(name);
-    let identity = IdentityFiles { certificate: file("certificate.pem"), key: file("key.pem") };
-    fs::write(&identity.certificate, issued.cert.pem()).unwrap();
-    fs::write(&identity.key, issued.signing_key.serialize_pem()).unwrap();
-    for (layer, address) in [("rest", service.rest), ("grpc", service.grpc)] {
-        let target = secured(address, &identity).await;
-        let trusted = load(layer, &target, "point-read", &["--ca", identity.certificate.to_str().unwrap()]).await;
-        assert!(trusted.status.success(), "{layer}");
-        let untrusted = load(layer, &target, "point-read", &[]).await;
-        let errors = String::from_utf8_lossy(&untrusted.stderr);
-        assert!(!untrusted.status.success() && errors.contains("no secure connection to localhost:"), "{errors}");
-    }
 }
