@@ -143,11 +143,7 @@ async fn is_removed(connection: &mut PgConnection, company_id: i64) -> Result<bo
 /// The part of a company's record that is still retained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Retained {
-    /// The position before the first retained change, or the last position if no change is retained.
-    pub after: i64,
-    /// The position of the last change.
-    pub last: i64,
-    /// The number of changes between the two positions, excluding skipped positions.
+    /// The number of changes, excluding skipped positions.
     pub changes: i64,
     /// The time of the first retained change, if any.
     pub since: Option<OffsetDateTime>,

@@ -45,47 +45,41 @@ pub struct Difference {
 
 /// Compares the counts of every list and company with the records. With `repair`, corrects the counts.
 ///
-/// Calls `report` for each company and list whose counts differ. Returns the total number of differing counts. Writers can continue: they
-/// change records and counts together, so differences stay the same.
-pub async fn check_counts(
-    connection: &mut PgConnection,
-    repair: bool,
-    mut report: impl FnMut(Difference),
-) -> Result<i64, DoctorError> {
+/// Returns each company and list whose counts differ. Writers can continue: they change records and counts together, so differences stay the
+/// same.
+pub async fn check_counts(connection: &mut PgConnection, repair: bool) -> Result<Vec<Difference>, DoctorError> {
     let free: bool = sqlx::query_scalar("select pg_try_advisory_lock(hashtext('compliance doctor'), 1)")
         .fetch_one(&mut *connection)
         .await?;
     if !free {
         return Err(DoctorError::Busy);
     }
-    let total = check_list(connection, &urls::LIST, repair, &mut report).await?
-        + check_list(connection, &cases::LIST, repair, &mut report).await?;
+    let mut differences = check_list(connection, &urls::LIST, repair).await?;
+    differences.extend(check_list(connection, &cases::LIST, repair).await?);
     sqlx::query("select pg_advisory_unlock(hashtext('compliance doctor'), 1)").execute(&mut *connection).await?;
-    Ok(total)
+    Ok(differences)
 }
 
 async fn check_list<Q>(
     connection: &mut PgConnection,
     list: &List<Q>,
     repair: bool,
-    report: &mut impl FnMut(Difference),
-) -> Result<i64, sqlx::Error> {
-    let Some(counts) = &list.counts else { return Ok(0) };
-    let (list, mut total) = (CountedList { list, counts }, 0);
+) -> Result<Vec<Difference>, sqlx::Error> {
+    let Some(counts) = &list.counts else { return Ok(Vec::new()) };
+    let (list, mut differences) = (CountedList { list, counts }, Vec::new());
     sqlx::raw_sql(list.statement(include_str!("doctor/create.sql"))).execute(&mut *connection).await?;
     let mut company_id = i64::MIN;
     while let Some(next) = list.company_after(connection, company_id).await? {
         company_id = next;
         let counts = list.find(connection, company_id).await?;
         if counts > 0 {
-            report(Difference { company_id, list: list.list.table, counts });
-            total += counts;
+            differences.push(Difference { company_id, list: list.list.table, counts });
         }
         while repair && list.repair_some(connection, company_id).await? {}
         sqlx::raw_sql("truncate differences").execute(&mut *connection).await?;
     }
     sqlx::raw_sql("drop table differences").execute(&mut *connection).await?;
-    Ok(total)
+    Ok(differences)
 }
 
 struct CountedList<'l, Q: 'static> {

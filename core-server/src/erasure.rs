@@ -136,26 +136,20 @@ pub fn tables() -> impl Iterator<Item = &'static str> {
     RECORDS.into_iter().map(|(table, _)| table).chain(COUNTS).chain(REDACTED)
 }
 
-/// The number of a company's rows in a record table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TableRows {
-    /// The table's name.
-    pub table: &'static str,
-    /// The number of rows.
-    pub rows: i64,
-}
-
-/// Returns the number of a company's records, by table.
+/// Returns each record table with the number of a company's rows.
 ///
 /// # Errors
 ///
 /// Returns an error if the database does not respond.
-pub async fn rows_by_table(connection: &mut PgConnection, company_id: i64) -> Result<Vec<TableRows>, sqlx::Error> {
+pub async fn rows_by_table(
+    connection: &mut PgConnection,
+    company_id: i64,
+) -> Result<Vec<(&'static str, i64)>, sqlx::Error> {
     let mut all = Vec::new();
     for (table, _) in RECORDS {
         let count = AssertSqlSafe(format!("select count(*) from {table} where company_id = $1"));
         let rows = sqlx::query_scalar(count).bind(company_id).fetch_one(&mut *connection).await?;
-        all.push(TableRows { table, rows });
+        all.push((table, rows));
     }
     Ok(all)
 }

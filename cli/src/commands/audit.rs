@@ -160,7 +160,7 @@ struct Retention {
 
 impl Retention {
     fn add(&mut self, kept: Option<Retained>, drops: Vec<Drop>) {
-        if let Some(Retained { changes, since, .. }) = kept {
+        if let Some(Retained { changes, since }) = kept {
             self.changes += changes;
             self.since = [self.since, since].into_iter().flatten().min();
         }

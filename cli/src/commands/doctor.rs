@@ -218,9 +218,11 @@ async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
     }
     let loaded = args.rest_tls.load().map(|tls| tls.and_then(|tls| tls.expires()));
     findings.add_certificate("REST certificate", loaded, now);
-    let core_tls = args.core_tls.load_for(&args.core_url);
-    let loaded = core_tls.as_ref().map_or(Ok(None), |tls| Ok(tls.as_ref().and_then(ClientTls::expires)));
-    findings.add_certificate("client certificate", loaded, now);
+    let core_tls = args.core_tls.load_for(&args.core_url).unwrap_or_else(|error| {
+        findings.add("client certificate", Err(error.into()), "correct the certificate files");
+        None
+    });
+    findings.add_certificate("client certificate", Ok(core_tls.as_ref().and_then(ClientTls::expires)), now);
     if !is_gateway {
         check_database(args, &mut findings).await;
     }
@@ -236,13 +238,6 @@ async fn check_machine(args: &DoctorArgs) -> anyhow::Result<bool> {
             "get a new token (compliance token --company N), or correct the keys, --jwt-issuer or --jwt-audience";
         findings.add("token", check_token(token, verifier.as_deref(), now), next_step);
     }
-    let core_tls = match core_tls {
-        Ok(tls) => tls,
-        Err(error) => {
-            findings.add("client certificate", Err(error.into()), "correct the certificate files");
-            None
-        }
-    };
     // Without a given token, the cores check a token with this machine's secret.
     let secret = args.core.keys.signing.secret().ok().flatten();
     let claims = Claims::new(1, now, TOKEN_EXPIRES_SOON);

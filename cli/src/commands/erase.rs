@@ -51,16 +51,16 @@ async fn erase(args: &EraseArgs, connection: &mut sqlx::PgConnection) -> anyhow:
         ));
     }
     let tables = erasure::rows_by_table(connection, company).await?;
-    let list: Vec<String> = tables.iter().map(|table| format!("{} {}", table.rows, table.table)).collect();
+    let list: Vec<String> = tables.iter().map(|(table, rows)| format!("{rows} {table}")).collect();
     let list = list.join(", ");
     if args.dry_run {
         return print(&format!("company {company} has {list}"));
     }
     erasure::erase_company(connection, company).await?;
-    if erasure::rows_by_table(connection, company).await?.iter().any(|table| table.rows > 0) {
+    if erasure::rows_by_table(connection, company).await?.iter().any(|(_, rows)| *rows > 0) {
         bail!("records of company {company} were added during the erasure: run the command again");
     }
     let none =
-        if tables.iter().all(|table| table.rows == 0) { "; the company had no records: check --company" } else { "" };
+        if tables.iter().all(|(_, rows)| *rows == 0) { "; the company had no records: check --company" } else { "" };
     print(&format!("erased company {company}: {list}{none}"))
 }

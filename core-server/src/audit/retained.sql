@@ -1,5 +1,5 @@
 -- The stored part of the record of changes of the company $1.
-select coalesce(c.after, p.position) as after, p.position as last, shown(c.changed_at) as since,
+select shown(c.changed_at) as since,
     (p.position - coalesce(c.after, p.position) - r.passed_over)::bigint as changes
 from change_positions p
 left join (

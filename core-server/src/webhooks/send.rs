@@ -57,11 +57,6 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    /// Creates an attempt without a response.
-    pub(super) fn failed(error: String, duration: Duration) -> Self {
-        Self { status: None, error: Some(error), retry_after: None, duration }
-    }
-
     /// Returns whether the endpoint rejected the message as too large.
     pub(super) fn is_too_large(&self) -> bool {
         self.status == Some(StatusCode::PAYLOAD_TOO_LARGE)
@@ -128,7 +123,7 @@ impl Sender {
                 let retry_after = retry_after.and_then(|value| wait_of(value, SystemTime::now()));
                 Attempt { status: Some(status), error, retry_after, duration }
             }
-            Err(error) => Attempt::failed(error, duration),
+            Err(error) => Attempt { status: None, error: Some(error), retry_after: None, duration },
         }
     }
 

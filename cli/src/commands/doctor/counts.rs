@@ -16,15 +16,15 @@ const VIOLATING_ROWS: i64 = 20;
 pub(super) async fn check(connection: &mut PgConnection, repair: bool, as_json: bool) -> anyhow::Result<bool> {
     let print =
         |json: Value, text: String| writeln!(std::io::stdout(), "{}", if as_json { json.to_string() } else { text });
-    let difference = |Difference { company_id, list, counts }| {
-        let json = json!({ "company": company_id, "list": list, "counts": counts });
-        // Continue the repair if standard output is closed.
-        let _ = print(json, format!("company {company_id}: {counts} counts of {list} differ from the records"));
-    };
     check_complete(&mut *connection).await?;
-    let wrong = check_counts(connection, repair, difference).await?;
+    let differences = check_counts(connection, repair).await?;
+    let wrong: i64 = differences.iter().map(|difference| difference.counts).sum();
     let behind = check_sequences(connection, repair).await?;
     let violating = check_values(connection, VIOLATING_ROWS).await?;
+    for Difference { company_id, list, counts } in &differences {
+        let json = json!({ "company": company_id, "list": list, "counts": counts });
+        print(json, format!("company {company_id}: {counts} counts of {list} differ from the records"))?;
+    }
     for BehindSequence { sequence, table, last_id, greatest_id } in &behind {
         let json = json!({ "sequence": sequence, "table": table, "at": last_id, "greatest_id": greatest_id });
         let text = format!(
