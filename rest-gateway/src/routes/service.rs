@@ -203,8 +203,8 @@ pub(crate) async fn unknown_path(method: Method, uri: Uri, headers: HeaderMap) -
 /// the last segment, as in `/docs/partners/files.md`.
 fn nearest_page(path: &str) -> String {
     let root = "../".repeat(path.matches('/').count().saturating_sub(1));
-    if path.starts_with("/console/") {
-        return format!("{root}console");
+    if let Some(view) = path.strip_prefix("/console/") {
+        return format!("{root}console#/{view}");
     }
     let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let name = last.trim_end_matches(".md");

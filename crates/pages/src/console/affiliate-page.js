@@ -49,7 +49,8 @@ export function affiliateView(id) {
         tag = answer.tag ?? tag;
         isCurrent = false;
       };
-      const opening = openCase({ affiliate_id: record.id }, [], signal, () => form?.hasChanges() ?? false);
+      const opening = openCase({ affiliate_id: record.id }, [], signal, () => form?.hasChanges() ?? false,
+        { what: "affiliate", filter: { distributor_id: record.id } });
       const messages = element("div", {});
       const edit = element("button", { type: "button", class: "primary", on: { click: () => open() } }, "Edit");
       const desk = element("div", { class: "desk" },

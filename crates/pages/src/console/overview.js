@@ -90,7 +90,7 @@ export async function overviewView({ signal }) {
         oldest ? [`Work on case ${oldest.case_id}, the oldest`, `#/cases/${oldest.case_id}`] : ["See what comes next", COMING]),
       card("New URLs", urls.new, week && `#/urls?discovery_after=${week.from}`, `in the last 7 days, of ${count(urls.total)} in total`,
         ["Review URLs with the status New", unseen ? `#/urls?incident_status_id=${unseen.id}` : "#/urls"]),
-      card("Violations without a case", violations, WITHOUT_CASE, "URLs in violation", violations > 0 ? ["Open their cases", WITHOUT_CASE] : undefined),
+      card("Violations without a case", violations, WITHOUT_CASE, "URLs in violation, not even in a closed case", violations > 0 ? ["Open their cases", WITHOUT_CASE] : undefined),
       card("New infractions", infractions.new, null, "in the last 7 days", infractionUrls(week))),
     element("div", { class: "panels" },
       bars("Open cases by risk", "Open cases", risks, {

@@ -72,9 +72,9 @@ function foundCell(item, name, remove) {
 
 /** Returns the button that opens a case about a URL, and the node for its messages. */
 function openCaseAbout(record, signal, hasChanges) {
-  const { affiliate_id: affiliate, case_id: existing } = record;
   const left = leftInfractions(record);
-  return openCase({ client_affiliate_id: affiliate }, [incidentAbout(record)], signal, hasChanges, { existing, done: left ? `The case was opened ${left}.` : undefined });
+  return openCase({ client_affiliate_id: record.affiliate_id }, [incidentAbout(record)], signal, hasChanges,
+    { what: "URL", filter: { url_id: record.id }, done: left ? `The case was opened ${left}.` : undefined });
 }
 
 /** Returns the view of a record in `urls` or `cases`. */
