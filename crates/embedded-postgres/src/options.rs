@@ -99,7 +99,8 @@ impl ClusterOptions {
         set("max_connections", &self.max_connections.to_string());
 
         let durable = if self.durable { "on" } else { "off" };
-        for name in ["fsync", "synchronous_commit", "full_page_writes"] {
+        // Autovacuum would visit the hundreds of databases of the tests again and again.
+        for name in ["fsync", "synchronous_commit", "full_page_writes", "autovacuum"] {
             set(name, durable);
         }
         set("shared_buffers", &format!("{}MB", self.shared_buffers_mib));
