@@ -49,6 +49,9 @@ const DETAILS = [
 const CONTENT = ["url", "landing_page", "transcription_text"];
 /** Maximum length of a URL in a heading. */
 const LONGEST_URL = 500;
+/** Maximum number of incidents with the beginning of their URL's text, and its maximum length. */
+const MOST_EXCERPTS = 10;
+const LONGEST_EXCERPT = 200;
 
 function shown(name, record) {
   const content = record[name];
@@ -57,6 +60,15 @@ function shown(name, record) {
   if (isTimestamp(name)) return timestamp(content);
   // URLs are plain text, so that nobody visits a monitored page by accident.
   return value(content);
+}
+
+/** Returns the beginning of a URL's text, which appears when it has loaded. */
+function excerpt(id, signal) {
+  const node = element("p", { class: "excerpt" });
+  call("GET", `api/urls/${id}`, { signal }).then(({ body: { data: { transcription_text: text } } }) => {
+    if (text) node.append(value(text.length > LONGEST_EXCERPT ? `${text.slice(0, LONGEST_EXCERPT)}…` : text));
+  }, () => node.remove());
+  return node;
 }
 
 /** Returns a cell in the infraction or incident table. `remove` returns the button that removes the item. */
@@ -93,6 +105,9 @@ export function recordView(section, id) {
         const areUrls = record[found.name].every(({ incident_type: type }) => type === "url");
         const columns = found.columns.filter((field) => field !== "incident_type" || !areUrls);
         const rows = record[found.name].map((item) => columns.map((field) => foundCell(item, field, incidents?.remove)));
+        record.incidents?.slice(0, MOST_EXCERPTS).forEach(({ url_id: url }, index) => {
+          if (url !== null) rows[index][0] = [rows[index][0], excerpt(url, signal)];
+        });
         const opening = isUrl && record.affiliate_name ? openCaseAbout(record, signal, () => form.hasChanges()) : null;
         const left = new Set([found.name, key, "affiliate_name", "case_id", isHeading ? "url" : "", ...SECTIONS[section].fields]);
         const others = fields.filter((field) => !left.has(field.name)).map((field) => ({ ...field, label: label(field.name) }));

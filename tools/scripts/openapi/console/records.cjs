@@ -71,8 +71,11 @@ async function links(page) {
   const { data: record } = await api("GET", `cases/${url.case_id}`);
   const { id } = (await api("GET", "affiliates")).data.find((affiliate) => affiliate.distributor_name === record.affiliate_name);
   const of = async (kind) => (await api("GET", `${kind}?distributor_id=${id}&per_page=200`)).data;
-  await page.goto(`${base}/console#/cases/${record.case_id}`);
-  await onRecord(page, `Case ${record.case_id}`);
+  await changing(page, `**/api/urls/${url.id}`, (found) => Object.assign(found, { transcription_text: `It cures everything. ${"Buy it. ".repeat(30)}` }), async () => {
+    await page.goto(`${base}/console#/cases/${record.case_id}`);
+    await onRecord(page, `Case ${record.case_id}`);
+    await page.locator(".excerpt", { hasText: /^It cures everything\. .*…$/ }).waitFor();
+  });
   await page.getByRole("region", { name: "Incidents" }).getByRole("link", { name: `URL ${url.id}`, exact: true }).click();
   await onRecord(page, `URL ${url.id}`);
   await page.locator(".head").getByText(`Last attached to Case ${record.case_id}`, { exact: true }).waitFor();
