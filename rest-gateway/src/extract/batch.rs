@@ -52,6 +52,50 @@ pub(super) fn list_of(message: &Description) -> Option<(&'static Field, &'static
     })
 }
 
+/// Rejects a body with too many list elements before reserving memory for them.
+pub(super) fn refuse_many_items(list: &Field, bytes: &[u8]) -> Result<(), Error> {
+    // Every element that needs memory begins with a brace, so few bodies need an exact count.
+    let most = list.max_items.unwrap_or(MAX_ITEMS);
+    if memchr_iter(b'{', bytes).count() <= MAX_ITEMS
+        || read(bytes, Elements(Some(list.name))).is_ok_and(|it| it <= most)
+    {
+        return Ok(());
+    }
+    Err(Error::invalid(Violations::too_many_items(list.name, most)))
+}
+
+/// Counts the elements of an array, or of the array with this name in an object.
+struct Elements(Option<&'static str>);
+
+impl<'de> Shape<'de> for Elements {
+    type Output = usize;
+
+    fn scalar(self, _: Scalar<'de>) -> usize {
+        0
+    }
+
+    fn array<A: SeqAccess<'de>>(self, mut array: A) -> Result<usize, A::Error> {
+        let mut elements = 0;
+        while array.next_element::<IgnoredAny>()?.is_some() {
+            elements += usize::from(self.0.is_none());
+        }
+        Ok(elements)
+    }
+
+    fn object<A: MapAccess<'de>>(self, mut entries: A) -> Result<usize, A::Error> {
+        let mut elements = 0;
+        while let Some(Key(name)) = entries.next_key()? {
+            if self.0 == Some(&*name) {
+                // The last list wins.
+                elements = entries.next_value_seed(Read(Self(None)))?;
+            } else {
+                entries.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(elements)
+    }
+}
+
 /// Returns the error for a body that is not JSON, with the error's position.
 fn not_json(bytes: &[u8], error: &serde_json::Error) -> Error {
     let message = match str::from_utf8(bytes) {

@@ -27,7 +27,7 @@ use serde::de::IgnoredAny;
 use tokio::time::timeout;
 
 use super::{
-    batch::{Input, list_of},
+    batch::{Input, list_of, refuse_many_items},
     collect::{self, wait_to_reserve},
     request::Query,
 };
@@ -111,6 +111,9 @@ impl RequestBody {
     }
 
     async fn request<R: Check>(&mut self, parse: impl Fn(Input<'_>) -> Result<R, Error>) -> Result<R, Error> {
+        if let Some((list, _)) = list_of(R::MESSAGE) {
+            self.compute(|| refuse_many_items(list, &self.bytes))?;
+        }
         let _permit = match self.bytes.len() {
             ..=SMALL => None,
             _ => self.prepare(memory(R::MESSAGE, &self.bytes)).await?,

@@ -80,7 +80,8 @@ async fn oversized_bodies_are_rejected() {
 /// After 429, a client would resend the same body forever.
 #[tokio::test]
 async fn oversized_batches_return_permanent_errors() {
-    let gateway = Gateway::with_core(&Fake::default()).await;
+    let settings = Settings { body_memory: 32 << 20, ..Settings::default() };
+    let gateway = Gateway::start(in_process(&Fake::default()), settings).await;
     for (method, path, list) in [
         (Method::POST, "/api/affiliates", "affiliates"),
         (Method::PUT, "/api/affiliates/7", "affiliates"),
@@ -97,8 +98,6 @@ async fn oversized_batches_return_permanent_errors() {
         }
     }
     // The maximum number of items needs more memory than the company can ever reserve.
-    let settings = Settings { body_memory: 32 << 20, ..Settings::default() };
-    let gateway = Gateway::start(in_process(&Fake::default()), settings).await;
     let body = format!(r#"{{"affiliates":[{{}}{}]}}"#, ",{}".repeat(99_999));
     let response = gateway.post("/api/affiliates", body).await;
     assert_eq!((response.status, response.header("retry-after")), (413, None), "{}", response.text);
