@@ -166,7 +166,7 @@ impl Caller {
         Ok(CoreResponse { message, memory: extensions.remove() })
     }
 
-    /// Calls a core operation, whose violations the caller receives together with those that the gateway found.
+    /// Calls a core operation. If the request is invalid, returns the violations of the gateway and the core together.
     pub(crate) async fn call_checked<'a, M, R, F>(
         &'a self,
         Checked { message, mut violations, mark }: Checked<M>,

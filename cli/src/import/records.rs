@@ -217,7 +217,7 @@ fn value(field: &Field, text: String) -> Result<Value, RowError> {
 
 fn parse<M: DeserializeOwned + Check>(text: &[u8]) -> Result<M, Vec<RowError>> {
     let object: Value = serde_json::from_slice(text).map_err(|error| RowError::of_row(not_json("record", &error)))?;
-    let record: M = serde_json::from_value(object.clone()).map_err(|error| invalid_fields::<M>(&object, &error))?;
+    let record = M::deserialize(&object).map_err(|error| invalid_fields::<M>(&object, &error))?;
     let violations = check(&record);
     if violations.is_empty() {
         return Ok(record);

@@ -82,7 +82,7 @@ impl<'de> Draft<'de> {
     }
 }
 
-/// A request, and the violations that the gateway found. The core adds those that need the company's vocabularies.
+/// A request and the gateway's violations. The core also checks the names in the company's vocabularies.
 ///
 /// If there are violations, the request is marked invalid: the core cannot save it.
 pub(crate) struct Checked<M> {
@@ -101,7 +101,7 @@ impl<M: Check> Check for Checked<M> {
 }
 
 impl Draft<'_> {
-    /// Returns the message, and all violations except those that only the core finds. `mark` is an optional text field.
+    /// Returns the message and the gateway's violations. `mark` is an optional text field.
     pub(super) fn checked<M: Check + Message + Default>(mut self, mark: &'static str) -> Result<Checked<M>, Error> {
         let message: M = self.object.message(Location::Top, &mut self.violations)?;
         if self.violations.is_empty() {

@@ -137,10 +137,7 @@ pub(crate) async fn docs_file(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Rejection> {
-    match pages::DOCS.file(&name, &headers) {
-        Some(file) => Ok(file),
-        None => unknown_path(method, uri, headers).await.map(IntoResponse::into_response),
-    }
+    file_or_redirect(pages::DOCS.file(&name, &headers), method, uri, headers).await
 }
 
 /// The console
@@ -180,7 +177,17 @@ pub(crate) async fn console_file(
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Rejection> {
-    match gateway.console.file(&name, &headers) {
+    file_or_redirect(gateway.console.file(&name, &headers), method, uri, headers).await
+}
+
+/// Returns a file, or the response to an unknown path.
+async fn file_or_redirect(
+    file: Option<Response>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<Response, Rejection> {
+    match file {
         Some(file) => Ok(file),
         None => unknown_path(method, uri, headers).await.map(IntoResponse::into_response),
     }
