@@ -26,7 +26,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Endless;
 
-/// Compresses a response to a company with zstd, Brotli or gzip, whichever the client accepts.
+/// Compresses a response to a company with gzip, if the client accepts it.
 ///
 /// Public responses are short or already compressed. Compressing them would let callers without a token use up the memory.
 pub(crate) async fn compress(memory: &Memory, company: i64, accepted: HeaderValue, response: Response) -> Response {

@@ -29,8 +29,8 @@ pub(crate) const MAX_ETAG_CHARS: usize = 19;
 // Responses.
 /// Minimum size of a response to compress, in bytes. A response head is about as long.
 pub const SMALLEST_COMPRESSED: u64 = 1024;
-/// Memory to compress one response with any encoding, in bytes.
-pub(crate) const ENCODER_MEMORY: usize = 2 << 20;
+/// Memory to compress one response, in bytes.
+pub(crate) const ENCODER_MEMORY: usize = 512 << 10;
 /// Memory for a large page, in bytes: a message and its JSON, each possibly encoded again.
 pub(crate) const PAGE_MEMORY: usize = 16 << 20;
 /// Expected JSON size of the first records, in bytes: slightly more than a record with typical values in every field.

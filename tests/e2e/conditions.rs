@@ -175,16 +175,13 @@ async fn compressed_records_have_their_own_etags() {
     let id = affiliate(&rest, "A").await;
     let path = format!("/affiliates/{id}");
     let plain = tag(&rest, &path).await;
-    for coding in ["gzip", "br", "zstd"] {
-        let response = rest.request("GET", &path).header("Accept-Encoding", coding).send().await.unwrap();
-        assert_eq!(response.headers()["content-encoding"], coding);
-        let coded = response.headers()["etag"].to_str().unwrap().to_owned();
-        assert_eq!(coded, format!("{}-{coding}\"", plain.trim_end_matches('"')));
-        let request = rest.request("GET", &path).header("Accept-Encoding", coding).header("If-None-Match", &coded);
-        let response = request.send().await.unwrap();
-        assert_eq!((response.status().as_u16(), response.headers()["etag"].to_str().unwrap()), (304, coded.as_str()));
-    }
-    let coded = format!("{}-gzip\"", plain.trim_end_matches('"'));
+    let response = rest.request("GET", &path).header("Accept-Encoding", "gzip").send().await.unwrap();
+    assert_eq!(response.headers()["content-encoding"], "gzip");
+    let coded = response.headers()["etag"].to_str().unwrap().to_owned();
+    assert_eq!(coded, format!("{}-gzip\"", plain.trim_end_matches('"')));
+    let request = rest.request("GET", &path).header("Accept-Encoding", "gzip").header("If-None-Match", &coded);
+    let response = request.send().await.unwrap();
+    assert_eq!((response.status().as_u16(), response.headers()["etag"].to_str().unwrap()), (304, coded.as_str()));
     put(&rest, id, json!({"id": id, "city": "Bern"}), &[&coded]).await.with_status(200);
     assert_eq!(put(&rest, id, json!({"id": id, "city": "Bonn"}), &[&coded]).await.status, 412);
 }

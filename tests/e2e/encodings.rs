@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, io::Cursor};
 
-use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, GzipEncoder, ZstdDecoder};
+use async_compression::tokio::bufread::{GzipDecoder, GzipEncoder};
 use rest_gateway::Settings;
 use serde_json::{Value, json};
 use test_support::{Options, RestClient, RestResponse, TestService, new_company};
@@ -36,28 +36,20 @@ async fn lists_use_the_accepted_encoding() {
     for rest in [service.rest(company), service.rest_remote(company)] {
         let plain = rest.get("/affiliates").await;
         assert_eq!(plain.header("content-encoding"), None);
-        for (accepted, encoding) in
-            [("gzip", "gzip"), ("br", "br"), ("zstd", "zstd"), ("deflate, gzip;q=0.5, br;q=0.1", "gzip")]
-        {
+        for accepted in ["gzip", "br, zstd, gzip", "deflate, gzip;q=0.5, br;q=0.1"] {
             let response = rest.request("GET", "/affiliates").header("Accept-Encoding", accepted).send().await.unwrap();
             assert_eq!(response.status(), 200);
-            assert_eq!(response.headers()["content-encoding"], encoding);
+            assert_eq!(response.headers()["content-encoding"], "gzip");
             let varies: Vec<_> = response.headers().get_all("vary").iter().collect();
             assert_eq!(varies, ["accept", "accept-encoding"]);
             assert!(
                 response.headers().contains_key("x-ratelimit-limit") && response.headers().contains_key("x-request-id")
             );
             let encoded = response.bytes().await.unwrap();
-            assert!(encoded.len() * 5 < plain.text.len(), "{encoding}: {} of {}", encoded.len(), plain.text.len());
-            let reader = Cursor::new(encoded);
-            let decoded = match encoding {
-                "gzip" => all(GzipDecoder::new(reader)).await,
-                "br" => all(BrotliDecoder::new(reader)).await,
-                _ => all(ZstdDecoder::new(reader)).await,
-            };
-            assert!(decoded == plain.text.as_bytes(), "{encoding}");
+            assert!(encoded.len() * 5 < plain.text.len(), "{accepted}: {} of {}", encoded.len(), plain.text.len());
+            assert!(all(GzipDecoder::new(Cursor::new(encoded))).await == plain.text.as_bytes(), "{accepted}");
         }
-        for accepted in ["identity", "unknown", "gzip;q=0", "", "identity;q=0", "*;q=0"] {
+        for accepted in ["identity", "br, zstd", "unknown", "gzip;q=0", "", "identity;q=0", "*;q=0"] {
             let request = rest.request("GET", "/affiliates").header("Accept-Encoding", accepted);
             let response = RestResponse::of(request).await;
             assert_eq!(response.status, 200, "{accepted}");

@@ -35,7 +35,8 @@ async fn unread_documents_do_not_affect_other_callers() {
     let companies = [new_company(), new_company()];
     for address in [service.rest, service.rest_remote] {
         let mut unread = Vec::new();
-        for (path, accepted) in [("/openapi.json", "zstd"), ("/openapi.json", "gzip"), ("/docs/reference", "br")] {
+        for (path, accepted) in [("/openapi.json", "identity"), ("/openapi.json", "gzip"), ("/docs/reference", "gzip")]
+        {
             let responses = ask(address, path, accepted).await;
             assert!(responses.iter().all(|response| response.status() == 200), "{path}");
             unread.push(responses);
