@@ -1,10 +1,13 @@
 //! Cluster options, and the server settings passed as flags at each start.
 
 use std::{
+    env,
     ffi::OsString,
     path::{Path, PathBuf},
     time::Duration,
 };
+
+use nix::sys::statvfs::{Statvfs, statvfs};
 
 use crate::{
     endpoint::PORT,
@@ -34,6 +37,11 @@ const FIXED: [(&str, &str); 13] = [
     // Error details contain row values.
     ("log_error_verbosity", "terse"),
 ];
+
+/// A file system in memory. Tests create and remove many thousands of files, which takes most of their time on a disk.
+const IN_MEMORY: &str = "/dev/shm";
+/// Free memory that tests need to keep their files there, in bytes.
+const LEAST_MEMORY: u64 = 8 << 30;
 
 /// Options for a cluster.
 #[derive(Debug, Clone)]
@@ -68,12 +76,9 @@ impl ClusterOptions {
         }
     }
 
-    /// Returns options for tests: a temporary folder, no durability and a small cache.
+    /// Returns options for tests: a temporary folder, in memory if possible, no durability and a small cache.
     pub fn temporary() -> Self {
-        let base = std::env::temp_dir();
-        // The database's user may lack access to root's temporary folder.
-        let base = if check_data_dir(&base).is_ok() { base } else { PathBuf::from("/tmp") };
-        let data_dir = base.join(format!("compliance-test-{:016x}", rand::random::<u64>()));
+        let data_dir = temporary_base().join(format!("compliance-test-{:016x}", rand::random::<u64>()));
         Self { shared_buffers_mib: 64, durable: false, remove_on_stop: true, ..Self::new(data_dir) }
     }
 
@@ -115,4 +120,13 @@ impl ClusterOptions {
         }
         arguments
     }
+}
+
+/// Returns the folder for temporary clusters. `TMPDIR` takes precedence.
+fn temporary_base() -> PathBuf {
+    let is_roomy = |disk: Statvfs| disk.blocks_available() * disk.fragment_size() >= LEAST_MEMORY;
+    let in_memory = env::var_os("TMPDIR").is_none() && statvfs(IN_MEMORY).is_ok_and(is_roomy);
+    let base = if in_memory { PathBuf::from(IN_MEMORY) } else { env::temp_dir() };
+    // The database's user may lack access to root's temporary folder.
+    if check_data_dir(&base).is_ok() { base } else { PathBuf::from("/tmp") }
 }
