@@ -111,14 +111,6 @@ async fn unresponsive_core_returns_504() {
     assert_eq!(response.json()["code"], "504");
 }
 
-#[tokio::test]
-async fn running_gateway_is_live_and_ready() {
-    let gateway = Gateway::with_core(&Fake::default()).await;
-    for path in ["/livez", "/readyz"] {
-        assert_eq!(gateway.bare(Method::GET, path).send().await.unwrap().status(), 200, "{path}");
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn shutdown_under_load_drops_no_accepted_requests() {
     let fake = Fake::default();

@@ -1,15 +1,12 @@
 //! A fake core that records its calls. Its responses depend on the IDs and names in the request.
 
-use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use compliance_api::{
-    error::{Error, Reason},
+    error::Error,
     rules::{self, Check},
     v1::{self, Affiliate, read_service_server::ReadServiceServer},
 };
@@ -38,7 +35,6 @@ pub(crate) struct State {
     called: Notify,
     released: Notify,
     pub(crate) metadata: Mutex<MetadataMap>,
-    pub(crate) limited: AtomicBool,
     pub(crate) list: Mutex<Vec<Step>>,
     /// If set, the core receives the next write, but never responds.
     pub(crate) hangs: AtomicBool,
@@ -59,11 +55,6 @@ impl Fake {
         let fake = Self::default();
         *fake.0.list.lock().unwrap() = steps.to_vec();
         fake
-    }
-
-    /// Makes every call exceed the rate limit.
-    pub(crate) fn limit(&self) {
-        self.0.limited.store(true, Ordering::Relaxed);
     }
 
     /// Waits for a call.
@@ -115,17 +106,13 @@ impl Fake {
         (reporter, routes)
     }
 
-    /// Records a call, and rejects it if the rate limit is exceeded, as the core does before it reads the message.
-    pub(crate) fn enter<M>(&self, name: &'static str, request: Request<M>) -> Result<M, Status> {
+    /// Records a call, and returns its message.
+    pub(crate) fn enter<M>(&self, name: &'static str, request: Request<M>) -> M {
         let (metadata, _, message) = request.into_parts();
         self.0.calls.lock().unwrap().push(name);
         self.0.called.notify_one();
         *self.0.metadata.lock().unwrap() = metadata;
-        if self.0.limited.load(Ordering::Relaxed) {
-            let error = Error::new(Reason::RateLimited, "Slow down.").retry_after(Duration::from_millis(1200));
-            return Err(failure(error));
-        }
-        Ok(message)
+        message
     }
 
     /// Like [`Self::enter_checked`], for a write.
@@ -139,7 +126,7 @@ impl Fake {
 
     /// Like [`Self::enter`], and checks the rules.
     pub(crate) fn enter_checked<M: Check>(&self, name: &'static str, request: Request<M>) -> Result<M, Status> {
-        let message = self.enter(name, request)?;
+        let message = self.enter(name, request);
         let violations = rules::check(&message);
         if violations.is_empty() { Ok(message) } else { Err(failure(Error::invalid(violations))) }
     }

@@ -8,27 +8,16 @@ use compliance_api::{
         ChangeServiceStubs, ComplianceCaseServiceStubs, ComplianceUrlServiceStubs, ErasureServiceStubs,
         MonitoringServiceStubs, OverviewServiceStubs, VocabularyServiceStubs, WebhookServiceStubs,
     },
-    error::{Error, ResultCode, name_exists_text},
-    v1::{
-        self, AffiliateInput, AffiliateResult, UrlResult, batch_read_response::Result as Outcome, read::Operation,
-        read_service_server::ReadService,
-    },
+    error::Error,
+    v1::{self, batch_read_response::Result as Outcome, read::Operation, read_service_server::ReadService},
 };
 use futures::{
     StreamExt as _,
-    future::join_all,
     stream::{self, FuturesUnordered},
 };
 use tonic::{Request, Response, Status, async_trait};
 
 use crate::fake::{Fake, Step, affiliate, failure, success};
-
-/// An affiliate name that is taken in every company.
-const TAKEN: &str = "Taken";
-
-fn is_taken(input: &AffiliateInput) -> bool {
-    input.affiliate_name.as_deref() == Some(TAKEN)
-}
 
 #[async_trait]
 impl AccessServiceStubs for Fake {
@@ -36,7 +25,7 @@ impl AccessServiceStubs for Fake {
         &self,
         request: Request<v1::CheckAccessRequest>,
     ) -> Result<Response<v1::CheckAccessResponse>, Status> {
-        self.enter("check_access", request)?;
+        self.enter("check_access", request);
         Ok(success(v1::CheckAccessResponse { company_id: 7 }))
     }
 }
@@ -47,7 +36,7 @@ impl AffiliateServiceStubs for Fake {
         &self,
         request: Request<v1::ListAffiliatesRequest>,
     ) -> Result<Response<BoxStream<v1::ListAffiliatesResponse>>, Status> {
-        self.enter("list_affiliates", request)?;
+        self.enter("list_affiliates", request);
         let steps = self.0.list.lock().unwrap().clone();
         let fake = self.clone();
         let messages = stream::iter(steps).scan(0, |next, step| {
@@ -81,24 +70,8 @@ impl AffiliateServiceStubs for Fake {
         &self,
         request: Request<v1::GetAffiliateRequest>,
     ) -> Result<Response<v1::Affiliate>, Status> {
-        let request = self.enter("get_affiliate", request)?;
+        let request = self.enter("get_affiliate", request);
         self.affiliate(request.id).await.map(success)
-    }
-
-    async fn batch_get_affiliates(
-        &self,
-        request: Request<v1::BatchGetAffiliatesRequest>,
-    ) -> Result<Response<v1::BatchGetAffiliatesResponse>, Status> {
-        let mut affiliates = Vec::new();
-        let ids = self.enter("batch_get_affiliates", request)?.ids;
-        for found in join_all(ids.into_iter().map(|id| self.affiliate(id))).await {
-            match found {
-                Ok(affiliate) => affiliates.push(affiliate),
-                Err(status) if status.code() == tonic::Code::NotFound => {}
-                Err(status) => return Err(status),
-            }
-        }
-        Ok(success(v1::BatchGetAffiliatesResponse { affiliates }))
     }
 
     async fn create_affiliate(
@@ -106,10 +79,7 @@ impl AffiliateServiceStubs for Fake {
         request: Request<v1::CreateAffiliateRequest>,
     ) -> Result<Response<v1::CreateAffiliateResponse>, Status> {
         let input = self.write("create_affiliate", request).await?.affiliate.unwrap_or_default();
-        let client_affiliate_id = input.client_affiliate_id.clone().unwrap_or_default();
-        if is_taken(&input) {
-            return Err(failure(Error::affiliate_name_exists(&client_affiliate_id, Some(9))));
-        }
+        let client_affiliate_id = input.client_affiliate_id.unwrap_or_default();
         Ok(success(v1::CreateAffiliateResponse { affiliate_id: 1, client_affiliate_id }))
     }
 
@@ -117,18 +87,8 @@ impl AffiliateServiceStubs for Fake {
         &self,
         request: Request<v1::BatchCreateAffiliatesRequest>,
     ) -> Result<Response<v1::BatchCreateAffiliatesResponse>, Status> {
-        let inputs = self.write("batch_create_affiliates", request).await?.affiliates;
-        let result = |(index, input): (usize, AffiliateInput)| {
-            let (code, affiliate_id, msg) = if is_taken(&input) {
-                (ResultCode::Duplicate, None, name_exists_text(Some(9)))
-            } else {
-                (ResultCode::Saved, Some(index as i64 + 1), "Created.".to_owned())
-            };
-            let client_affiliate_id = input.client_affiliate_id;
-            AffiliateResult { code: code.into(), affiliate_id, client_affiliate_id, msg }
-        };
-        let results = inputs.into_iter().enumerate().map(result).collect();
-        Ok(success(v1::BatchCreateAffiliatesResponse { results }))
+        self.write("batch_create_affiliates", request).await?;
+        Ok(success(v1::BatchCreateAffiliatesResponse::default()))
     }
 
     async fn update_affiliate(
@@ -144,28 +104,13 @@ impl AffiliateServiceStubs for Fake {
         &self,
         request: Request<v1::BatchUpdateAffiliatesRequest>,
     ) -> Result<Response<v1::BatchUpdateAffiliatesResponse>, Status> {
-        let request = self.write("batch_update_affiliates", request).await?;
-        self.affiliate(request.anchor_id()).await?;
-        let result = |update: &v1::AffiliateUpdate| {
-            let code = if update.id() == 404 { ResultCode::NotFound } else { ResultCode::Saved };
-            let msg = "Done.".to_owned();
-            AffiliateResult { code: code.into(), affiliate_id: update.id, client_affiliate_id: None, msg }
-        };
-        let results = request.affiliates.iter().map(result).collect();
-        Ok(success(v1::BatchUpdateAffiliatesResponse { results }))
+        self.write("batch_update_affiliates", request).await?;
+        Ok(success(v1::BatchUpdateAffiliatesResponse::default()))
     }
 }
 
 #[async_trait]
 impl ComplianceUrlServiceStubs for Fake {
-    async fn list_compliance_urls(
-        &self,
-        request: Request<v1::ListComplianceUrlsRequest>,
-    ) -> Result<Response<v1::ListComplianceUrlsResponse>, Status> {
-        self.enter_checked("list_compliance_urls", request)?;
-        Ok(success(v1::ListComplianceUrlsResponse::default()))
-    }
-
     async fn stream_compliance_urls(
         &self,
         request: Request<v1::StreamComplianceUrlsRequest>,
@@ -182,58 +127,27 @@ impl ComplianceUrlServiceStubs for Fake {
         &self,
         request: Request<v1::GetComplianceUrlRequest>,
     ) -> Result<Response<v1::ComplianceUrl>, Status> {
-        let id = self.enter("get_compliance_url", request)?.id;
+        let id = self.enter("get_compliance_url", request).id;
         Err(failure(Error::url_not_found(id)))
-    }
-
-    async fn batch_get_compliance_urls(
-        &self,
-        request: Request<v1::BatchGetComplianceUrlsRequest>,
-    ) -> Result<Response<v1::BatchGetComplianceUrlsResponse>, Status> {
-        self.enter("batch_get_compliance_urls", request)?;
-        Ok(success(v1::BatchGetComplianceUrlsResponse::default()))
     }
 
     async fn add_compliance_urls(
         &self,
         request: Request<v1::AddComplianceUrlsRequest>,
     ) -> Result<Response<v1::AddComplianceUrlsResponse>, Status> {
-        let urls = self.write("add_compliance_urls", request).await?.urls;
-        let result = |(index, input): (usize, &v1::UrlInput)| match input.url() {
-            "http://taken/" => {
-                UrlResult { code: ResultCode::Duplicate.into(), url_id: None, msg: "Skipped.".to_owned() }
-            }
-            _ => UrlResult { code: ResultCode::Saved.into(), url_id: Some(index as i64 + 1), msg: "Added.".to_owned() },
-        };
-        let results = urls.iter().enumerate().map(result).collect();
-        Ok(success(v1::AddComplianceUrlsResponse { results }))
+        self.write("add_compliance_urls", request).await?;
+        Ok(success(v1::AddComplianceUrlsResponse::default()))
     }
 }
 
 #[async_trait]
 impl ComplianceCaseServiceStubs for Fake {
-    async fn list_compliance_cases(
-        &self,
-        request: Request<v1::ListComplianceCasesRequest>,
-    ) -> Result<Response<v1::ListComplianceCasesResponse>, Status> {
-        self.enter_checked("list_compliance_cases", request)?;
-        Ok(success(v1::ListComplianceCasesResponse::default()))
-    }
-
     async fn get_compliance_case(
         &self,
         request: Request<v1::GetComplianceCaseRequest>,
     ) -> Result<Response<v1::ComplianceCase>, Status> {
-        let id = self.enter("get_compliance_case", request)?.id;
+        let id = self.enter("get_compliance_case", request).id;
         Err(failure(Error::case_not_found(id)))
-    }
-
-    async fn batch_get_compliance_cases(
-        &self,
-        request: Request<v1::BatchGetComplianceCasesRequest>,
-    ) -> Result<Response<v1::BatchGetComplianceCasesResponse>, Status> {
-        self.enter("batch_get_compliance_cases", request)?;
-        Ok(success(v1::BatchGetComplianceCasesResponse::default()))
     }
 }
 
@@ -253,7 +167,7 @@ impl ChangeServiceStubs for Fake {
         &self,
         request: Request<v1::WatchChangesRequest>,
     ) -> Result<Response<BoxStream<v1::WatchChangesResponse>>, Status> {
-        self.enter("watch_changes", request)?;
+        self.enter("watch_changes", request);
         let page = v1::ListChangesResponse { position: 7, ..v1::ListChangesResponse::default() };
         let first = Ok(v1::WatchChangesResponse { page: Some(page) });
         Ok(success(Box::pin(stream::iter([first]).chain(stream::pending()))))

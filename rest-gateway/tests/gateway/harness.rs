@@ -92,8 +92,4 @@ impl Gateway {
     pub(crate) async fn post(&self, path: &str, body: impl Into<reqwest::Body>) -> RestResponse {
         RestResponse::of(self.request(Method::POST, path).body(body)).await
     }
-
-    pub(crate) async fn put(&self, path: &str, body: impl Into<reqwest::Body>) -> RestResponse {
-        RestResponse::of(self.request(Method::PUT, path).body(body)).await
-    }
 }

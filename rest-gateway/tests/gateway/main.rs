@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "an error fails the test")]
 #![allow(clippy::disallowed_methods, reason = "the test's runtime aborts its tasks")]
 
-mod bodies;
 mod connections;
 mod fake;
 mod fake_services;

@@ -36,12 +36,19 @@ async fn read_broken<L: List>(service: &Service, request: L) -> Vec<L::Record> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn broken_export_resumes_after_last_record() {
+async fn broken_url_lists_resume_after_last_record() {
     let service = Service::start().await;
-    service.client().call(observations(RECORDS, 4000)).await.unwrap();
+    let saved = service.client().call(observations(RECORDS, 4000)).await.unwrap();
     let urls = read_broken(&service, ExportUrlsRequest::default()).await;
     let unique: BTreeSet<_> = urls.iter().map(|observation| observation.url.clone()).collect();
     assert_eq!((urls.len(), unique.len()), (RECORDS, RECORDS));
+    let urls = read_broken(&service, ListAllComplianceUrlsRequest::default()).await;
+    assert!(urls.is_sorted_by(|a, b| a.id < b.id) && urls.len() == RECORDS, "{}", urls.len());
+
+    // A list can start after a record.
+    let after_url_id = saved.results[RECORDS - 11].url_id;
+    let rest = service.client().list(ExportUrlsRequest { after_url_id, changed_after: None });
+    assert_eq!(rest.try_collect::<Vec<_>>().await.unwrap().len(), 10);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -58,14 +65,6 @@ async fn broken_affiliate_list_resumes_after_last_record() {
     service.client().call(BatchCreateAffiliatesRequest { affiliates, validate_only: false }).await.unwrap();
     let affiliates = read_broken(&service, ListAffiliatesRequest::default()).await;
     assert!(affiliates.is_sorted_by(|a, b| a.id < b.id) && affiliates.len() == RECORDS, "{}", affiliates.len());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn broken_url_list_resumes_after_last_record() {
-    let service = Service::start().await;
-    service.client().call(observations(RECORDS, 4000)).await.unwrap();
-    let urls = read_broken(&service, ListAllComplianceUrlsRequest::default()).await;
-    assert!(urls.is_sorted_by(|a, b| a.id < b.id) && urls.len() == RECORDS, "{}", urls.len());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -147,17 +146,6 @@ async fn export_resumes_after_the_services_time_limit() {
         }
     }
     assert_eq!(read, RECORDS);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn export_starts_after_requested_id() {
-    let service = Service::start().await;
-    let client = service.client();
-    let saved = client.call(observations(100, 10)).await.unwrap();
-    let after_url_id = saved.results[89].url_id;
-    let rest: Vec<_> =
-        client.list(ExportUrlsRequest { after_url_id, changed_after: None }).try_collect().await.unwrap();
-    assert_eq!(rest.len(), 10);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
