@@ -23,7 +23,7 @@ fn statuses(answers: &[RestResponse], status: u16) -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_concurrent_create_per_name_succeeds() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     let clients = clients(&service, company);
     for round in 0..5 {
@@ -41,7 +41,7 @@ async fn one_concurrent_create_per_name_succeeds() {
 /// Concurrent batches create the same names in opposite orders.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn opposing_batches_create_each_name_once() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     for round in 0..4 {
         let company = new_company();
         let clients = clients(&service, company);
@@ -75,7 +75,7 @@ async fn created(rest: &RestClient, count: usize) -> Vec<i64> {
 /// Concurrent batches update the same affiliates in opposite orders. Each batch applies as a whole.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn opposing_update_batches_all_succeed() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let clients = clients(&service, new_company());
     let ids = created(&clients[0], 200).await;
     for round in 0..4 {
@@ -101,7 +101,7 @@ async fn opposing_update_batches_all_succeed() {
 /// Concurrent batches compete for the same names. The service reports taken names, and no two affiliates ever share a name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_renames_never_duplicate_names() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let clients = clients(&service, new_company());
     let ids = created(&clients[0], 40).await;
     for round in 0..6 {
@@ -135,7 +135,7 @@ async fn concurrent_renames_never_duplicate_names() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_updates_to_different_fields_persist() {
     const FIELDS: [&str; 6] = ["city", "state", "zip", "notes", "first_name", "last_name"];
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let clients = clients(&service, new_company());
     let ids = created(&clients[0], 20).await;
     for round in 0..4 {
@@ -167,7 +167,7 @@ async fn concurrent_updates_to_different_fields_persist() {
 /// Concurrent requests add the same URLs in opposite orders.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_requests_add_each_url_once() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let clients = clients(&service, new_company());
     let urls: Vec<String> = (0..400).map(|number| format!("https://example.org/{number}")).collect();
     let requests = (0..8).map(|number| {
@@ -194,7 +194,7 @@ async fn concurrent_requests_add_each_url_once() {
 /// Single and batch creates and renames compete for the same few names.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn competing_requests_and_batches_cause_no_errors() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let clients = clients(&service, new_company());
     let ids = created(&clients[0], 20).await;
     let work = (0..160_usize).map(|number| {

@@ -32,7 +32,7 @@ async fn lists_use_the_accepted_encoding() {
     let rate_limit = "1000/s".parse().unwrap();
     let service = TestService::with(Options { rate_limit, ..Options::default() }).await;
     let company = new_company();
-    with_affiliates(&service.rest(company), 2000).await;
+    with_affiliates(&service.rest(company), 300).await;
     for rest in [service.rest(company), service.rest_remote(company)] {
         let plain = rest.get("/affiliates").await;
         assert_eq!(plain.header("content-encoding"), None);
@@ -65,7 +65,7 @@ async fn lists_use_the_accepted_encoding() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn short_responses_are_not_compressed() {
     let least = rest_gateway::limits::SMALLEST_COMPRESSED as usize;
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         for size in [least - 1, least, least + 1] {
             let (mut length, mut path, mut plain, mut number) = (1, String::new(), String::new(), 1000);
@@ -92,7 +92,7 @@ async fn short_responses_are_not_compressed() {
 /// Embedded files are available with and without gzip.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn embedded_files_support_gzip() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let nobody = service.rest(new_company()).with_token(None);
     for path in ["/openapi.json", "/docs", "/docs/reference", "/docs/style.css", "/console/records.js"] {
         let get = async |accepted: &str, known: &str| {
@@ -191,7 +191,7 @@ async fn decompressed_bodies_obey_the_size_limit() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn head_requests_return_no_body() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let rest = service.rest(new_company());
     with_affiliates(&rest, 3).await;
     for path in ["/affiliates", "/urls", "/cases", "/affiliates/0"] {
@@ -231,7 +231,7 @@ async fn cors_allows_only_configured_origins() {
     let origin = "https://partner.example";
     let settings = Settings { cors_origins: vec![origin.parse().unwrap()], ..Settings::default() };
     let open = TestService::with(Options { settings, ..Options::default() }).await;
-    let closed = TestService::start().await;
+    let closed = TestService::shared().await;
     let company = new_company();
     for (service, asked, allowed) in
         [(&open, origin, Some(origin)), (&open, "https://stranger.example", None), (&closed, origin, None)]

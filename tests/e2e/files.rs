@@ -83,7 +83,7 @@ fn names(affiliates: &Value) -> Vec<&str> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn file_rows_sync_like_json_items() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let rows: &[&[&str]] = &[
         &["Your affiliate ID", "affiliate_name", "city"],
         &["A-1", "Ann", "Bern"],
@@ -119,7 +119,7 @@ async fn file_rows_sync_like_json_items() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rejected_sync_rows_report_their_position() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let rows: &[&[&str]] = &[
         &["client_affiliate_id", "affiliate_name", "email_one", "zip"],
         &["A-1", "Ann", "ann@example.com", "1"],
@@ -171,7 +171,7 @@ async fn rejected_sync_rows_report_their_position() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn file_results_have_the_key_order_of_json() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let rest = service.rest(new_company());
     let file = "client_affiliate_id,affiliate_name,email_one\nA,Ann,\nB,Ben,nobody\n";
     let synced = send(&rest, "/affiliates:sync", CSV, file).await;
@@ -195,7 +195,7 @@ async fn file_results_have_the_key_order_of_json() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn file_syncs_update_absent_affiliates() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let (company, other) = (new_company(), new_company());
     let (rest, others) = (service.rest(company), service.rest(other));
     for rest in [&rest, &others] {
@@ -223,7 +223,7 @@ async fn file_syncs_update_absent_affiliates() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invalid_rows_with_ids_count_as_present() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let rest = service.rest(new_company());
     for id in ["A", "B", "C", "D"] {
         let body = json!({"client_affiliate_id": id, "affiliate_name": id, "status": "active"}).to_string();
@@ -273,7 +273,7 @@ async fn invalid_rows_with_ids_count_as_present() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invalid_rows_reject_the_whole_affiliate_file() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let header: &[&str] = &["client_affiliate_id", "affiliate_name", "zip"];
     for index in 0..2 {
         for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
@@ -309,7 +309,7 @@ async fn invalid_rows_reject_the_whole_affiliate_file() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_invalid_row_fails_the_whole_url_file() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     for index in 0..2 {
         for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
             let file = |rows: &[&[&str]]| both(rows)[index].clone();
@@ -330,7 +330,7 @@ async fn one_invalid_row_fails_the_whole_url_file() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unsupported_and_damaged_files_are_rejected() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let rest = service.rest(new_company());
     let gzip = |bytes: &[u8]| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -363,7 +363,7 @@ async fn unsupported_and_damaged_files_are_rejected() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn file_options_are_query_parameters() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let rest = service.rest(new_company());
     let file = b"Member no.;affiliate_name;start_date;Fax\n1;J\xfcrgen;1/5/2026;5\n".to_vec();
     let (columns, path) = ("columns=Member+no.%3Dclient_affiliate_id&columns=Fax%3D", "/affiliates:sync");
@@ -444,7 +444,7 @@ async fn file_options_are_query_parameters() {
 /// Every response lists the ignored rows.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn file_responses_report_ignored_rows() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let affiliates: &[&[&str]] =
         &[&["Partners"], &["client_affiliate_id", "affiliate_name", "zip"], &["1", "Ann", ""], &["2", "Ben", ""]];
     let wrong: &[&[&str]] = &[&["Partners"], affiliates[1], &["1", "Ann", "12345678901234567"]];
@@ -479,7 +479,7 @@ async fn file_responses_report_ignored_rows() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unsupported_content_types_suggest_file_types() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let rest = service.rest(new_company());
     let csv = "client_affiliate_id,affiliate_name\n1,Ann\n";
     let form = format!("--x\r\nContent-Type: text/csv\r\n\r\n{csv}\r\n--x--\r\n");

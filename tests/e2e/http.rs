@@ -22,8 +22,9 @@ pub(crate) fn envelope(code: &str) -> impl Fn(&RestResponse) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unknown_paths_return_404_and_wrong_methods_405() {
-    let service = TestService::start().await;
-    for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
+    let service = TestService::shared().await;
+    // These requests need no token.
+    for rest in [service.rest(new_company()).with_token(None), service.rest_remote(new_company())] {
         for path in
             ["/api", "/api/", "/api/affiliate", "/api/affiliates/1/notes", "/affiliates", "/api/urls/1/2", "/API/urls"]
         {
@@ -96,7 +97,7 @@ async fn oversized_bodies_return_413() {
 /// The service reads JSON bodies with any content type, and responds with JSON and the request ID.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn json_bodies_are_accepted_with_any_content_type() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         for (number, name) in
             [Some("text/plain"), Some("application/x-www-form-urlencoded"), Some("x"), None].into_iter().enumerate()
@@ -126,7 +127,7 @@ async fn json_bodies_are_accepted_with_any_content_type() {
 /// Tests records, unchanged records, streams and errors.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn api_responses_forbid_caching_and_sniffing() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let rest = service.rest(new_company());
     let created = rest.post("/affiliates", r#"{"client_affiliate_id":"C","affiliate_name":"N"}"#).await;
     let path = created.header("location").unwrap().strip_prefix("/api").unwrap().to_owned();
@@ -159,7 +160,7 @@ async fn api_responses_forbid_caching_and_sniffing() {
 /// Requests with an invalid head receive a status without a body.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn malformed_request_heads_are_rejected() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let long = "x".repeat(40_000);
     for (request, status) in [
         ("nonsense\r\n\r\n".to_owned(), 400),
@@ -182,7 +183,7 @@ async fn malformed_request_heads_are_rejected() {
 /// The service closes the connection after an unknown or repeated transfer encoding, because a proxy could see the body end elsewhere.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ambiguous_transfer_encodings_close_the_connection() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     let added = r#"{"urls":[{"url":"http://a.example/"}]}"#;
     for address in [service.rest, service.rest_remote] {
@@ -289,7 +290,7 @@ async fn tokens_are_checked_first() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn health_endpoints_report_ok() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     for address in [service.rest, service.rest_remote] {
         let rest = RestClient::new(address, None);
         assert_eq!(RestResponse::of(rest.request_to("GET", "/livez")).await.status, 200);

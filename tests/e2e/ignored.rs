@@ -13,7 +13,7 @@ async fn sent(rest: &RestClient, method: &str, path: &str, body: serde_json::Val
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ignored_fields_are_listed_in_a_header() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         let created =
             sent(&rest, "POST", "/affiliates", json!({"client_affiliate_id": "A", "affiliate_name": "N"})).await;
@@ -24,6 +24,12 @@ async fn ignored_fields_are_listed_in_a_header() {
         let webhook_id =
             sent(&rest, "POST", "/webhooks", webhook.clone()).await.json()["data"]["webhook"]["id"].clone();
         let roster = json!([{"client_affiliate_id": "A", "id": 5}]);
+        let case = json!({
+            "request_id": "r", "colour": 1, "case": {"client_affiliate_id": "A", "priority": 1},
+            "incidents": [{"incident_type": "form", "reference": "f", "page": 3}],
+        });
+        let opened = sent(&rest, "POST", "/cases", case.clone()).await;
+        let close = opened.header("location").unwrap().replacen("/api", "", 1) + "/close";
         let cases = [
             (
                 "POST",
@@ -73,6 +79,8 @@ async fn ignored_fields_are_listed_in_a_header() {
             ("POST", "/webhooks", webhook, 201, Some("secret")),
             ("PUT", &format!("/webhooks/{webhook_id}"), json!({"enabled": true}), 200, Some("enabled")),
             ("PUT", "/webhooks/7000000", json!({"types": 5, "enabled": true}), 422, Some("enabled")),
+            ("POST", "/cases", case, 200, Some("colour, case.priority, incidents.0.page")),
+            ("POST", &close, json!({"id": 5}), 200, Some("id")),
         ];
         for (method, path, body, status, listed) in cases {
             let response = sent(&rest, method, path, body.clone()).await;
@@ -100,7 +108,7 @@ async fn ignored_fields_are_listed_in_a_header() {
 /// Some response fields have different names from the request fields, as documented.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn response_field_names_are_reported_as_ignored() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let rest = service.rest(new_company());
     let created = sent(&rest, "POST", "/affiliates", json!({"client_affiliate_id": "A", "affiliate_name": "N"})).await;
     let path = format!("/affiliates/{}", created.json()["detail"]["affiliate_id"]);

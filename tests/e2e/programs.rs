@@ -13,7 +13,7 @@ async fn sent(rest: &RestClient, method: &str, path: &str, body: &'static str) -
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn percent_encoded_paths_are_equivalent() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
         let roster = r#"{"affiliates":[{"client_affiliate_id":"A","affiliate_name":"Ann"}]}"#;
         assert_eq!(sent(&rest, "POST", "/api/affiliates%3Async", roster).await.0, 200);
@@ -42,7 +42,7 @@ async fn percent_encoded_paths_are_equivalent() {
 async fn ndjson_and_events_escape_unicode_line_breaks() {
     const ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
     let text = "a\u{85}b\u{2028}c\u{2029}d";
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     let (sub, scope) = (Some(text.to_owned()), Some("audit".to_owned()));
     let token = sign(&Claims { sub, scope, ..Claims::new(company, now(), 3600) });
@@ -76,7 +76,7 @@ async fn ndjson_and_events_escape_unicode_line_breaks() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn last_event_id_works_as_header_or_parameter() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     for name in ["A", "B", "C"] {
         let body = json!({"client_affiliate_id": name, "affiliate_name": name}).to_string();

@@ -94,16 +94,3 @@ pub(crate) fn lines_with(
     });
     receiver
 }
-
-#[cfg(test)]
-mod tests {
-    use super::doubled_key;
-
-    #[test]
-    fn doubled_key_finds_only_top_level_duplicates() {
-        assert_eq!(doubled_key(r#"{"a":1,"b":{"a":2,"a":3},"a":[]}"#).as_deref(), Some("a"));
-        for line in [r#"{"a":1,"b":{"a":2,"a":3}}"#, "a text", "[1,1]", r#"{"a":1,"a""#] {
-            assert_eq!(doubled_key(line), None, "{line}");
-        }
-    }
-}

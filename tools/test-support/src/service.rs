@@ -1,13 +1,18 @@
 //! Runs the whole service in this process: a core, and gateways with a local and a remote core, each on its own port.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{future::pending, net::SocketAddr, sync::Arc, thread, time::Duration};
 
 use admission::Memory;
 use core_server::{CompanyLimit, CoreSettings, GrpcConnections, WebhookSettings, access::RateLimit};
 use rest_gateway::Settings;
 use sqlx::{PgPool, postgres::PgConnectOptions};
-use tokio::net::TcpListener;
+use tokio::{
+    net::TcpListener,
+    runtime::Runtime,
+    sync::{OnceCell, oneshot},
+};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tonic::transport::{Channel, Endpoint};
 
 use crate::{GrpcClients, RestClient, TestCore, fresh_database, test_core::DEADLINE, token, verifier, webhooks};
 
@@ -78,13 +83,41 @@ pub struct TestService {
     pub rest_remote: SocketAddr,
     /// Memory for requests, shared by the core and the gateway in its process.
     pub memory: Memory,
-    _shutdown: DropGuard,
+    clients: [RestClient; 2],
+    channel: OnceCell<Channel>,
+    /// Ends the service, unless tests share it.
+    _shutdown: Option<DropGuard>,
 }
 
 impl TestService {
     /// Starts a service without a rate limit, with a fresh database.
     pub async fn start() -> Self {
         Self::with(Options::default()).await
+    }
+
+    /// Returns the service that all tests of this program can share, each with its own companies. It has no rate limit.
+    pub async fn shared() -> Self {
+        static SHARED: OnceCell<TestService> = OnceCell::const_new();
+        let start = async || {
+            let (started, service) = oneshot::channel();
+            // In a separate thread, because the service outlives the first test.
+            thread::spawn(|| {
+                Runtime::new().unwrap().block_on(async {
+                    let service = Self::start().await;
+                    // The service's IDs differ from all IDs that tests choose.
+                    let sequences = "select setval(oid::regclass, 1000000) from pg_class
+                        where relkind = 'S' and relnamespace = 'public'::regnamespace";
+                    sqlx::raw_sql(sequences).execute(&service.pool).await.unwrap();
+                    let _ = started.send(service);
+                    pending::<()>().await;
+                });
+            });
+            service.await.expect("cannot start the shared service")
+        };
+        let Self { pool, grpc, rest, rest_remote, memory, .. } = SHARED.get_or_init(start).await;
+        // Connections belong to the runtime of their test.
+        let pool = pool.options().clone().connect_lazy_with((*pool.connect_options()).clone());
+        Self::at(pool, *grpc, [*rest, *rest_remote], memory.clone(), None)
     }
 
     /// Starts a service with a fresh database.
@@ -128,22 +161,30 @@ impl TestService {
             let (settings, end) = (options.settings.clone(), shutdown.clone());
             tokio::spawn(async move { rest_gateway::serve(listener, router, &settings, end).await });
         }
-        Self { pool, grpc, rest: addresses[0], rest_remote: addresses[1], memory, _shutdown: shutdown.drop_guard() }
+        Self::at(pool, grpc, [addresses[0], addresses[1]], memory, Some(shutdown.drop_guard()))
     }
 
-    /// Returns a company's REST client.
+    fn at(pool: PgPool, grpc: SocketAddr, rest: [SocketAddr; 2], memory: Memory, shutdown: Option<DropGuard>) -> Self {
+        let clients = rest.map(|address| RestClient::new(address, None));
+        let [rest, rest_remote] = rest;
+        Self { pool, grpc, rest, rest_remote, memory, clients, channel: OnceCell::new(), _shutdown: shutdown }
+    }
+
+    /// Returns a company's REST client. All companies share the connections.
     pub fn rest(&self, company: i64) -> RestClient {
-        RestClient::new(self.rest, Some(token(company)))
+        self.clients[0].with_token(Some(token(company)))
     }
 
     /// Returns a company's REST client for the gateway with the core across the network.
     pub fn rest_remote(&self, company: i64) -> RestClient {
-        RestClient::new(self.rest_remote, Some(token(company)))
+        self.clients[1].with_token(Some(token(company)))
     }
 
-    /// Returns a company's gRPC clients.
+    /// Returns a company's gRPC clients. All companies share one connection.
     pub async fn grpc(&self, company: i64) -> GrpcClients {
-        GrpcClients::connect(self.grpc, &token(company)).await
+        let endpoint = Endpoint::from_shared(format!("http://{}", self.grpc)).unwrap();
+        let channel = self.channel.get_or_init(async || endpoint.connect().await.unwrap()).await;
+        GrpcClients::over(channel.clone(), &token(company))
     }
 }
 
