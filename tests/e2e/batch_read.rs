@@ -17,6 +17,8 @@ use test_support::{
     LockedTable, Options, TestService, forged_token, invalid_tokens, new_company, now, reason_of, token,
 };
 
+use crate::described::calls::Core;
+
 /// Builds a `BatchReadRequest`, with a token for each read.
 #[derive(Default)]
 pub(crate) struct Batch(BatchReadRequest);
@@ -68,7 +70,7 @@ impl Batch {
 
 /// Connects to the core.
 pub(crate) async fn connect(core: SocketAddr) -> Channel {
-    Channel::from_shared(format!("http://{core}")).unwrap().connect().await.unwrap()
+    Core::connect(core).await.0
 }
 
 pub(crate) fn affiliate(id: i64) -> Operation {
@@ -177,39 +179,6 @@ async fn slow_reads_do_not_delay_other_reads() {
     assert!(responses.message().await.unwrap().is_none());
 }
 
-/// Callers that disconnect while their reads wait do not affect other callers' results.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn abandoned_reads_do_not_affect_others() {
-    let service = TestService::start().await;
-    let companies: Vec<i64> = (0..20).map(|_| new_company()).collect();
-    for company in &companies {
-        insert(&service, *company, 1_000_001).await;
-    }
-    let mut locked = LockedTable::new(&service.pool, "affiliates", "access exclusive").await;
-    let reads: Vec<_> = companies
-        .iter()
-        .map(|company| {
-            let rest = service.rest_remote(*company);
-            tokio::spawn(async move { rest.get("/affiliates/1000001").await })
-        })
-        .collect();
-    // The core's statement waits for the lock, and the reads wait for the statement.
-    locked.until_awaited().await;
-    for read in reads.iter().step_by(2) {
-        read.abort();
-    }
-    locked.release().await;
-    for (index, (company, read)) in companies.iter().zip(reads).enumerate() {
-        match read.await {
-            Ok(response) => {
-                let read = response.with_status(200);
-                assert_eq!(read["data"]["distributor_name"], format!("Of company {company}"));
-            }
-            Err(error) => assert!(error.is_cancelled() && index % 2 == 0),
-        }
-    }
-}
-
 /// A caller that immediately retries rejected messages receives about ten responses per second, as for other rejected calls.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rejections_of_batch_reads_are_delayed() {
@@ -234,7 +203,7 @@ async fn rejections_of_batch_reads_are_delayed() {
 /// Each read has its own result, even if most tokens in its message are invalid.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn valid_reads_succeed_among_invalid_tokens() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let companies: Vec<i64> = (0..40).map(|_| new_company()).collect();
     let (mut batch, mut expected) = (Batch::default(), Vec::new());
     for company in &companies {
@@ -254,7 +223,7 @@ async fn valid_reads_succeed_among_invalid_tokens() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batch_limits_are_enforced() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let token = token(new_company());
     assert!(Batch::default().results(&connect(service.grpc).await).await.is_empty());
 

@@ -4,89 +4,40 @@
 
 use std::collections::BTreeSet;
 
-use compliance_api::{
-    FILE_DESCRIPTOR_SET,
-    v1::{
-        AffiliateInput, AffiliateSync, ExportCasesRequest, ExportUrlsRequest, ListAffiliatesRequest,
-        ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest, OpenCaseRequest, StreamUrlObservationsRequest,
-        SyncAffiliatesRequest, UrlObservation,
-    },
-};
-use futures::{StreamExt as _, future::LocalBoxFuture, stream};
-use prost_reflect::DescriptorPool;
+use compliance_api::v1::{ExportCasesRequest, ExportUrlsRequest, OpenCaseRequest, UrlObservation};
+use futures::{StreamExt as _, stream};
+use prost_reflect::DynamicMessage;
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{GrpcClients, TestService, new_company, reason_of};
-use tonic::{Status, Streaming};
+use test_support::{TestService, new_company, reason_of, token};
+use tonic::Status;
+
+use crate::described::{
+    calls::Core,
+    json::request,
+    messages::{contract, method, operations},
+};
 
 const RECORDS: i64 = 3000;
 
-/// The operation, its table, and a function that breaks the table after the first message and counts the records.
-type Case = (&'static str, &'static str, for<'a> fn(&'a mut GrpcClients, &'a PgPool) -> LocalBoxFuture<'a, Ended>);
+/// An operation, its table, and the chunks that it receives, if any. `<n>` is a chunk's number.
+type Case = (&'static str, &'static str, Option<&'static str>);
 
-/// How a stream ended: the number of records and the error, if any.
-struct Ended {
-    records: usize,
-    error: Option<Status>,
-}
-
-const CASES: &[Case] = &[
-    ("AffiliateService/ListAffiliates", "affiliates", |grpc, pool| {
-        Box::pin(async move {
-            let list = grpc.affiliates.list_affiliates(ListAffiliatesRequest::default()).await.unwrap().into_inner();
-            read(list, |message| message.affiliates.len(), pool, "affiliates").await
-        })
-    }),
-    ("ComplianceUrlService/ListAllComplianceUrls", "compliance_urls", |grpc, pool| {
-        Box::pin(async move {
-            let request = ListAllComplianceUrlsRequest::default();
-            let list = grpc.urls.list_all_compliance_urls(request).await.unwrap().into_inner();
-            read(list, |message| message.urls.len(), pool, "compliance_urls").await
-        })
-    }),
-    ("ComplianceCaseService/ListAllComplianceCases", "compliance_cases", |grpc, pool| {
-        Box::pin(async move {
-            let request = ListAllComplianceCasesRequest::default();
-            let list = grpc.cases.list_all_compliance_cases(request).await.unwrap().into_inner();
-            read(list, |message| message.cases.len(), pool, "compliance_cases").await
-        })
-    }),
-    ("MonitoringService/ExportUrls", "compliance_urls", |grpc, pool| {
-        Box::pin(async move {
-            let list = grpc.monitoring.export_urls(ExportUrlsRequest::default()).await.unwrap().into_inner();
-            read(list, |message| message.observations.len(), pool, "compliance_urls").await
-        })
-    }),
-    ("MonitoringService/ExportCases", "compliance_cases", |grpc, pool| {
-        Box::pin(async move {
-            let list = grpc.monitoring.export_cases(ExportCasesRequest::default()).await.unwrap().into_inner();
-            read(list, |message| message.cases.len(), pool, "compliance_cases").await
-        })
-    }),
-    ("MonitoringService/StreamUrlObservations", "compliance_urls", |grpc, pool| {
-        Box::pin(async move {
-            let chunk = |number: i64| {
-                let url = Some(format!("https://new.example/{number}"));
-                StreamUrlObservationsRequest { observations: vec![UrlObservation { url, ..UrlObservation::default() }] }
-            };
-            // The chunks never end, so only the service can end the stream.
-            let chunks = stream::iter(0..RECORDS).map(chunk).chain(stream::pending());
-            let list = grpc.monitoring.stream_url_observations(chunks).await.unwrap().into_inner();
-            read(list, |message| message.results.len(), pool, "compliance_urls").await
-        })
-    }),
-    ("AffiliateRosterService/SyncAffiliates", "affiliates", |grpc, pool| {
-        Box::pin(async move {
-            let chunk = |number: i64| {
-                let (identifier, city) = (Some((number + 1).to_string()), Some("Oslo".to_owned()));
-                let fields = AffiliateInput { client_affiliate_id: identifier, city, ..AffiliateInput::default() };
-                let affiliate = AffiliateSync { affiliate: Some(fields), ..AffiliateSync::default() };
-                SyncAffiliatesRequest { affiliates: vec![affiliate], ..SyncAffiliatesRequest::default() }
-            };
-            let chunks = stream::iter(0..RECORDS).map(chunk).chain(stream::pending());
-            let list = grpc.rosters.sync_affiliates(chunks).await.unwrap().into_inner();
-            read(list, |message| message.results.len(), pool, "affiliates").await
-        })
-    }),
+const CASES: [Case; 7] = [
+    ("AffiliateService/ListAffiliates", "affiliates", None),
+    ("ComplianceUrlService/ListAllComplianceUrls", "compliance_urls", None),
+    ("ComplianceCaseService/ListAllComplianceCases", "compliance_cases", None),
+    ("MonitoringService/ExportUrls", "compliance_urls", None),
+    ("MonitoringService/ExportCases", "compliance_cases", None),
+    (
+        "MonitoringService/StreamUrlObservations",
+        "compliance_urls",
+        Some(r#"{"observations":[{"url":"https://new.example/<n>"}]}"#),
+    ),
+    (
+        "AffiliateRosterService/SyncAffiliates",
+        "affiliates",
+        Some(r#"{"affiliates":[{"client_affiliate_id":"<n>","city":"Oslo"}]}"#),
+    ),
 ];
 
 /// Streams with their own tests:
@@ -102,8 +53,24 @@ async fn rename(pool: &PgPool, from: &str, to: &str) {
     sqlx::raw_sql(AssertSqlSafe(format!("alter table {from} rename to {to}"))).execute(pool).await.unwrap();
 }
 
-/// Reads a stream's first message, breaks the table, and reads to the end.
-async fn read<M>(mut messages: Streaming<M>, count: fn(&M) -> usize, pool: &PgPool, table: &str) -> Ended {
+/// Opens a stream, reads its first message, breaks its table, and reads to the end. Returns the number of records and the error, if any.
+async fn read(core: &Core, pool: &PgPool, company: i64, (operation, table, chunk): Case) -> (usize, Option<Status>) {
+    let method = method(operation);
+    let input = method.input();
+    let chunks = match chunk {
+        // The chunks never end, so only the service can end the stream.
+        Some(json) => stream::iter(1..=RECORDS)
+            .map(move |number| request(input.clone(), &json.replace("<n>", &number.to_string())))
+            .chain(stream::pending())
+            .boxed(),
+        None => stream::iter([Vec::new()]).boxed(),
+    };
+    let count = |message: &[u8]| -> usize {
+        let message = DynamicMessage::decode(method.output(), message).unwrap();
+        message.fields().filter_map(|(_, value)| value.as_list().map(<[_]>::len)).sum()
+    };
+    let token = format!("Bearer {}", token(company));
+    let mut messages = core.open(operation, &[&token], chunks, None).await.unwrap();
     let mut records = count(&messages.message().await.unwrap().unwrap());
     rename(pool, table, "broken").await;
     let error = loop {
@@ -114,7 +81,7 @@ async fn read<M>(mut messages: Streaming<M>, count: fn(&M) -> usize, pool: &PgPo
         }
     };
     rename(pool, "broken", table).await;
-    Ended { records, error }
+    (records, error)
 }
 
 async fn fill(pool: &PgPool, company: i64) {
@@ -132,20 +99,17 @@ async fn fill(pool: &PgPool, company: i64) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn broken_streams_end_with_an_error() {
-    let contract = DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap();
-    let methods = contract.services().flat_map(|service| service.methods().collect::<Vec<_>>());
-    let streams: BTreeSet<String> = methods
-        .filter(prost_reflect::MethodDescriptor::is_server_streaming)
-        .map(|method| format!("{}/{}", method.parent_service().name(), method.name()))
-        .collect();
+    let streams = operations(&contract()).into_iter().filter(|(_, method)| method.is_server_streaming());
+    let streams: BTreeSet<String> = streams.map(|(operation, _)| operation).collect();
     let cases = CASES.iter().map(|(operation, ..)| (*operation).to_owned()).chain(OTHERS.map(str::to_owned));
     assert_eq!(cases.collect::<BTreeSet<_>>(), streams);
 
     let service = TestService::start().await;
     let company = new_company();
     fill(&service.pool, company).await;
-    for (operation, _, call) in CASES {
-        let Ended { records, error } = call(&mut service.grpc(company).await, &service.pool).await;
+    let core = Core::connect(service.grpc).await;
+    for case in CASES {
+        let (operation, (records, error)) = (case.0, read(&core, &service.pool, company, case).await);
         assert!(records > 0 && records < RECORDS as usize, "{operation}: {records} records");
         let error = error.unwrap_or_else(|| panic!("{operation} ended after {records} records without an error"));
         assert_eq!(reason_of(&error), "INTERNAL", "{operation}: {error:?}");
@@ -170,7 +134,7 @@ async fn broken_streams_end_with_an_error() {
 /// An export that resumes after any message returns each remaining record once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn exports_can_resume_after_any_message() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     fill(&service.pool, company).await;
     let mut grpc = service.grpc(company).await;

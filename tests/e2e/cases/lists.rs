@@ -25,7 +25,7 @@ fn json_text(value: Option<&str>) -> String {
     value.map_or("null".to_owned(), text)
 }
 
-fn given_urls(name: String) -> Case {
+fn given_urls(name: &str) -> Case {
     let mut case = Case::new(name).given_affiliate("C", "Ann");
     for (number, (status, disabled, discovery, review, seen, affiliate)) in URLS.iter().enumerate() {
         let affiliate = if *affiliate { "<1>" } else { "null" };
@@ -99,14 +99,11 @@ async fn url_lists_are_filtered_and_sorted() {
         ("incident_status_id=3&disabled=yes&discovery_after=2024-03-01&sort_by=discovery_dt", &[2, 5]),
         ("incident_status_id=3&disabled=yes&distributor_id=<1>&discovery_before=2024-03-01", &[5]),
     ];
-    let mut cases: Vec<Case> = whole
-        .iter()
-        .map(|(query, numbers)| {
-            let urls: Vec<String> = numbers.iter().map(|number| url(*number)).collect();
-            let expected = page("URLs found", &urls, urls.len() as u32, 100, 1, 1);
-            given_urls(format!("urls?{query}")).get(&format!("/urls?{query}"), expected)
-        })
-        .collect();
+    let mut case = given_urls("lists are filtered and sorted");
+    for (query, numbers) in whole {
+        let urls: Vec<String> = numbers.iter().map(|number| url(*number)).collect();
+        case = case.get(&format!("/urls?{query}"), page("URLs found", &urls, urls.len() as u32, 100, 1, 1));
+    }
     // Total, records per page, current page, last page.
     let paged: &[(&str, &[usize], (u32, u32, u64, u32))] = &[
         ("per_page=2", &[5, 4], (5, 2, 1, 3)),
@@ -127,13 +124,12 @@ async fn url_lists_are_filtered_and_sorted() {
         ("distributor_id=<1>&per_page=1&page=3", &[], (2, 1, 3, 2)),
         ("incident_status_id=99&page=3", &[], (0, 100, 3, 1)),
     ];
-    cases.extend(paged.iter().map(|(query, numbers, (total, per_page, current, last))| {
+    for (query, numbers, (total, per_page, current, last)) in paged {
         let urls: Vec<String> = numbers.iter().map(|number| url(*number)).collect();
-        let expected = page("URLs found", &urls, *total, *per_page, *current, *last);
-        given_urls(format!("urls?{query}")).get(&format!("/urls?{query}"), expected)
-    }));
-    cases.push(Case::new("list is empty without URLs").get("/urls", page("URLs found", &[], 0, 100, 1, 1)));
-    run_table(cases).await;
+        case = case.get(&format!("/urls?{query}"), page("URLs found", &urls, *total, *per_page, *current, *last));
+    }
+    let empty = Case::new("list is empty without URLs").get("/urls", page("URLs found", &[], 0, 100, 1, 1));
+    run_table(vec![case, empty]).await;
 }
 
 /// Four cases for two affiliates (`<1>`, `<2>`): status, creation time, affiliate.
@@ -146,7 +142,7 @@ const CASES: &[(i32, &str, usize)] = &[
 
 const CASE_STATUS: [&str; 6] = ["", "New", "Open", "In Progress", "Blocked", "Resolved"];
 
-fn given_cases(name: String) -> Case {
+fn given_cases(name: &str) -> Case {
     let mut case = Case::new(name).given_affiliate("C1", "Ann").given_affiliate("C2", "Bob");
     for (status, created, affiliate) in CASES {
         case = case.sql(&format!(
@@ -192,14 +188,11 @@ async fn case_lists_are_filtered_and_sorted() {
         ("created_after=2024-03-02&created_before=2024-03-01", &[]),
         ("created_after=2024-03-01&case_status_id=2&distributor_id=<1>&sort_by=created_dt", &[2]),
     ];
-    let mut cases: Vec<Case> = whole
-        .iter()
-        .map(|(query, numbers)| {
-            let found: Vec<String> = numbers.iter().map(|number| case(*number)).collect();
-            let expected = page("Cases found", &found, found.len() as u32, 100, 1, 1);
-            given_cases(format!("cases?{query}")).get(&format!("/cases?{query}"), expected)
-        })
-        .collect();
+    let mut lists = given_cases("lists are filtered and sorted");
+    for (query, numbers) in whole {
+        let found: Vec<String> = numbers.iter().map(|number| case(*number)).collect();
+        lists = lists.get(&format!("/cases?{query}"), page("Cases found", &found, found.len() as u32, 100, 1, 1));
+    }
     let paged: &[(&str, &[usize], (u32, u32, u64, u32))] = &[
         ("per_page=3", &[4, 3, 2], (4, 3, 1, 2)),
         ("per_page=3&page=2", &[1], (4, 3, 2, 2)),
@@ -209,13 +202,12 @@ async fn case_lists_are_filtered_and_sorted() {
         ("distributor_id=<2>&per_page=1&page=2", &[3], (2, 1, 2, 2)),
         ("page=9007199254740991", &[], (4, 100, 9_007_199_254_740_991, 1)),
     ];
-    cases.extend(paged.iter().map(|(query, numbers, (total, per_page, current, last))| {
+    for (query, numbers, (total, per_page, current, last)) in paged {
         let found: Vec<String> = numbers.iter().map(|number| case(*number)).collect();
-        let expected = page("Cases found", &found, *total, *per_page, *current, *last);
-        given_cases(format!("cases?{query}")).get(&format!("/cases?{query}"), expected)
-    }));
-    cases.push(Case::new("list is empty without cases").get("/cases", page("Cases found", &[], 0, 100, 1, 1)));
-    run_table(cases).await;
+        lists = lists.get(&format!("/cases?{query}"), page("Cases found", &found, *total, *per_page, *current, *last));
+    }
+    let empty = Case::new("list is empty without cases").get("/cases", page("Cases found", &[], 0, 100, 1, 1));
+    run_table(vec![lists, empty]).await;
 }
 
 /// REST ignores empty and unknown parameters, and uses the last of repeated `page` parameters.
@@ -229,23 +221,19 @@ async fn unknown_and_empty_parameters_are_ignored() {
         "page=7&page=1",
         "page=x&page=",
     ];
-    let mut cases: Vec<Case> = queries
-        .iter()
-        .map(|query| given_urls(format!("urls?{query}")).get(&format!("/urls?{query}"), all()).only_rest())
-        .collect();
+    let mut urls = given_urls("parameters of URLs");
+    for query in queries {
+        urls = urls.get(&format!("/urls?{query}"), all()).only_rest();
+    }
+    let encoded = page("URLs found", &[5, 2].map(url), 2, 100, 1, 1);
+    urls = urls.get("/urls?%64isabled=%79es", encoded).only_rest();
     let queries = [
         "case_status_id=&distributor_id=&created_after=&created_before=&sort_by=&sort_dir=&per_page=&page=",
         "colour=red&incident_status_id=2&disabled=no&discovery_after=x",
     ];
-    cases.extend(
-        queries.iter().map(|query| {
-            given_cases(format!("cases?{query}")).get(&format!("/cases?{query}"), all_cases()).only_rest()
-        }),
-    );
-    cases.push(
-        given_urls("percent-encoded name and value".to_owned())
-            .get("/urls?%64isabled=%79es", page("URLs found", &[5, 2].map(url), 2, 100, 1, 1))
-            .only_rest(),
-    );
-    run_table(cases).await;
+    let mut cases = given_cases("parameters of cases");
+    for query in queries {
+        cases = cases.get(&format!("/cases?{query}"), all_cases()).only_rest();
+    }
+    run_table(vec![urls, cases]).await;
 }

@@ -13,7 +13,6 @@ mod expect;
 mod fields;
 mod lists;
 mod order;
-mod over_case_work;
 mod over_grpc;
 mod overview;
 mod parameters;

@@ -22,6 +22,9 @@ async fn field_rules_are_checked_before_records() {
         Case::new("invalid path ID with a valid body returns 404")
             .put("/affiliates/abc", r#"{"id":5}"#, affiliate_unknown("abc"))
             .only_rest(),
+        Case::new("invalid path ID with a valid batch returns 404")
+            .put("/affiliates/abc", r#"{"affiliates":[{"id":1}]}"#, affiliate_unknown("abc"))
+            .only_rest(),
         Case::new("batch violation precedes unknown affiliate").given_affiliate("C", "N").put(
             "/affiliates/9007199254740991",
             r#"{"affiliates":[{"id":<1>,"email_one":"x"}]}"#,

@@ -71,7 +71,7 @@ const CASES: &[Row] = &[
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn overview_counts_match_the_records() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let fill = |company: i64| {
         let midnight = "date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'";
         // Alternates between the first and the last second of a day.
@@ -161,7 +161,7 @@ const INFRACTIONS: &[(i64, i64)] = &[(0, 0), (3, 0), (6, 0), (6, 1), (7, 0), (83
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn overview_lists_at_most_twenty_overdue_cases() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let fill = |company: i64| {
         format!(
             "{} insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values ({company}, 1, '1', '1');
@@ -181,7 +181,7 @@ async fn overview_lists_at_most_twenty_overdue_cases() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn empty_company_overview_has_zero_counts() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let (found, _) = overview(&service, new_company(), without_records).await;
     assert_eq!(found["cases"]["overdue_cases"], json!([]));
     assert_eq!(found["urls"], json!({"total": 0, "new": 0}));

@@ -8,19 +8,39 @@ const PRESENT: time::Duration = time::Duration::minutes(5);
 
 /// Fills in the company and the known IDs.
 pub(super) fn filled(text: &str, company: i64, ids: &[i64]) -> String {
-    let mut text = text.replace("<company>", &company.to_string());
-    for (index, id) in ids.iter().enumerate() {
-        text = text.replace(&format!("<{}>", index + 1), &id.to_string());
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('<') {
+        filled.push_str(before);
+        let length = after.bytes().take_while(u8::is_ascii_alphanumeric).count();
+        let value = match &after[..length] {
+            "company" => Some(company),
+            name => name.parse().ok().and_then(|number: usize| ids.get(number.checked_sub(1)?).copied()),
+        };
+        rest = match (value, after[length..].strip_prefix('>')) {
+            (Some(value), Some(after)) => {
+                filled.push_str(&value.to_string());
+                after
+            }
+            _ => {
+                filled.push('<');
+                after
+            }
+        };
     }
-    text
+    filled + rest
 }
 
 /// Matches a text against a pattern, and stores the ID at each `<id>`.
 pub(super) fn matches(pattern: &str, text: &str, ids: &mut Vec<i64>) -> Result<(), String> {
     let (mut pattern, mut rest) = (pattern, text);
     loop {
-        let next = ["<id>", "<now>", "<tomorrow>", "<number>", "<secret>"].into_iter();
-        let next = next.filter_map(|placeholder| pattern.find(placeholder)).min();
+        let is_placeholder = |(start, _): &(usize, &str)| {
+            ["<id>", "<now>", "<tomorrow>", "<number>", "<secret>"]
+                .iter()
+                .any(|name| pattern[*start..].starts_with(name))
+        };
+        let next = pattern.match_indices('<').find(is_placeholder).map(|(start, _)| start);
         let literal = &pattern[..next.unwrap_or(pattern.len())];
         let Some(after) = rest.strip_prefix(literal) else { return Err(difference(literal, rest)) };
         let Some(next) = next else {

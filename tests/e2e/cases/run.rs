@@ -9,22 +9,23 @@ use super::{Call, Case, Expect, Step, over_grpc, pattern};
 /// Maximum number of cases in flight.
 const AT_ONCE: usize = 12;
 
-/// Runs a table of cases against one service. Panics with all failures.
+/// Runs a table of cases against the shared service. Panics with all failures.
 pub(super) async fn run_table(cases: Vec<Case>) {
+    run_table_on(&TestService::shared().await, cases).await;
+}
+
+/// Runs a table of cases against this service. Panics with all failures.
+pub(super) async fn run_table_on(service: &TestService, cases: Vec<Case>) {
     let mut names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
     names.sort_unstable();
     let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
     assert_eq!(twice, None, "two cases have the same name");
 
-    let service = TestService::start().await;
     let runs = cases.iter().flat_map(|case| [Layer::Rest, Layer::RestRemote, Layer::Grpc].map(|layer| (case, layer)));
     let failures: Vec<String> = futures::stream::iter(runs)
-        .map(|(case, layer)| {
-            let service = &service;
-            async move {
-                let failed = run(service, case, layer).await.err();
-                failed.map(|failed| format!("{} ({layer:?}): {failed}", case.name))
-            }
+        .map(async |(case, layer)| {
+            let failed = run(service, case, layer).await.err();
+            failed.map(|failed| format!("{} ({layer:?}): {failed}", case.name))
         })
         .buffer_unordered(AT_ONCE)
         .filter_map(futures::future::ready)
@@ -59,7 +60,10 @@ async fn run(service: &TestService, case: &Case, layer: Layer) -> Result<(), Str
             }
             // A case ends at a request that gRPC cannot express, because later steps depend on it.
             Step::Call(call) if call.only_rest && layer == Layer::Grpc => return Ok(()),
-            Step::Call(call) => ask(&client, call, company, &mut ids).await,
+            Step::Call(call) => {
+                let asked = ask(&client, call, company, &mut ids).await;
+                asked.map_err(|error| format!("{} {}: {error}", call.method, call.path))
+            }
         };
         done.map_err(|error| format!("step {}: {error}", number + 1))?;
     }

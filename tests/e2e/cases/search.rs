@@ -57,21 +57,17 @@ async fn affiliate_search_matches_words() {
         ("q=M%C3%BCL", &[1]),
         ("q=&q=zz&q=zz&limit=", &[4]),
     ];
-    let cases = |queries: &[(&str, &[usize])]| -> Vec<Case> {
-        let case = |(query, numbers): &(&str, &[usize])| {
-            let data: Vec<String> = numbers.iter().map(|number| affiliate(*number)).collect();
-            let given = Case::new(format!("affiliates:search?{query}"));
-            let given = AFFILIATES.iter().fold(given, |case, (id, name)| case.given_affiliate(id, name));
-            given.get(
-                &format!("/affiliates:search?{query}"),
-                found("Affiliates found", &format!("[{}]", data.join(","))),
-            )
-        };
-        queries.iter().map(case).collect()
-    };
-    let mut all = cases(queries);
-    all.extend(cases(encoded).into_iter().map(Case::only_rest));
-    run_table(all).await;
+    let given = Case::new("affiliates are found by words");
+    let mut case = AFFILIATES.iter().fold(given, |case, (id, name)| case.given_affiliate(id, name));
+    for (number, (query, numbers)) in queries.iter().chain(encoded).enumerate() {
+        let data: Vec<String> = numbers.iter().map(|number| affiliate(*number)).collect();
+        let expected = found("Affiliates found", &format!("[{}]", data.join(",")));
+        case = case.get(&format!("/affiliates:search?{query}"), expected);
+        if number >= queries.len() {
+            case = case.only_rest();
+        }
+    }
+    run_table(vec![case]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -86,13 +82,12 @@ async fn affiliate_search_matches_emails_and_phones() {
             ("phone_one", phone),
         ],
     );
-    let given = |query: &str| {
-        let body = serde_json::json!({
-            "client_affiliate_id": "A", "affiliate_name": "First", "email_two": "Ann@Example.org", "phone_one": "+1 (555) 010-4477"
-        });
-        let first = Case::new(query.to_owned()).post("/affiliates", body, created_one("A"));
-        first.given_affiliate("B", "Second")
-    };
+    let body = serde_json::json!({
+        "client_affiliate_id": "A", "affiliate_name": "First", "email_two": "Ann@Example.org", "phone_one": "+1 (555) 010-4477"
+    });
+    let mut case = Case::new("affiliates are found by email and phone")
+        .post("/affiliates", body, created_one("A"))
+        .given_affiliate("B", "Second");
     let queries = [
         ("ann@example.ORG", true),
         ("ann@example.or", true),
@@ -104,11 +99,11 @@ async fn affiliate_search_matches_emails_and_phones() {
         ("5550104477", false),
         ("0000", false),
     ];
-    let cases = queries.map(|(query, is_found)| {
+    for (query, is_found) in queries {
         let data = if is_found { format!("[{ann}]") } else { "[]".to_owned() };
-        given(query).get(&format!("/affiliates:search?q={query}"), found("Affiliates found", &data))
-    });
-    run_table(cases.into()).await;
+        case = case.get(&format!("/affiliates:search?q={query}"), found("Affiliates found", &data));
+    }
+    run_table(vec![case]).await;
 }
 
 /// Partners send names in composed and decomposed forms. Queries find both.
@@ -143,25 +138,26 @@ async fn search_ignores_accents_and_unicode_forms() {
         ("q=griffin", &[9]),
         ("q=최은영", &[10]),
     ];
-    let cases = queries.iter().map(|(query, numbers)| {
+    let given = Case::new("affiliates are found without accents");
+    let mut case =
+        names.iter().zip(1..).fold(given, |case, (name, number)| case.given_affiliate(&format!("{number}."), name));
+    for (query, numbers) in queries {
         let found_one = |number: &usize| {
             let id = format!("{number}.");
             let values = [("client_affiliate_id", text(&id)), ("affiliate_name", text(names[number - 1]))];
             records::affiliate(&format!("<{number}>"), &values)
         };
         let data: Vec<String> = numbers.iter().map(found_one).collect();
-        let given = names.iter().zip(1..).fold(Case::new((*query).to_owned()), |case, (name, number)| {
-            case.given_affiliate(&format!("{number}."), name)
-        });
-        given.get(&format!("/affiliates:search?{query}"), found("Affiliates found", &format!("[{}]", data.join(","))))
-    });
-    run_table(cases.collect()).await;
+        let expected = found("Affiliates found", &format!("[{}]", data.join(",")));
+        case = case.get(&format!("/affiliates:search?{query}"), expected);
+    }
+    run_table(vec![case]).await;
 }
 
 /// An exact match comes first, even if many earlier records contain the text.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn exact_matches_come_first() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let (company, other) = (new_company(), new_company());
     let records = |company: i64| {
         format!(
@@ -233,8 +229,8 @@ fn url(number: usize) -> String {
     records::url(&values)
 }
 
-fn given_urls(name: String) -> Case {
-    let mut case = Case::new(name).given_affiliate("C-1", "Ann");
+fn given_urls() -> Case {
+    let mut case = Case::new("URLs are found by parts").given_affiliate("C-1", "Ann");
     for (index, url) in URLS.iter().enumerate() {
         let affiliate = if index == 1 { "<1>" } else { "null" };
         case = case.sql(&format!(
@@ -261,17 +257,16 @@ async fn url_search_matches_partial_urls() {
         ("q=nothing", &[]),
     ];
     let encoded: &[(&str, &[usize])] = &[("q=100%2525", &[1]), ("q=%3Fid%3D1", &[1]), ("q=ex%25le", &[])];
-    let cases = |queries: &[(&str, &[usize])]| -> Vec<Case> {
-        let case = |(query, numbers): &(&str, &[usize])| {
-            let data: Vec<String> = numbers.iter().map(|number| url(*number)).collect();
-            given_urls(format!("urls:search?{query}"))
-                .get(&format!("/urls:search?{query}"), found("URLs found", &format!("[{}]", data.join(","))))
-        };
-        queries.iter().map(case).collect()
-    };
-    let mut all = cases(queries);
-    all.extend(cases(encoded).into_iter().map(Case::only_rest));
-    run_table(all).await;
+    let mut case = given_urls();
+    for (number, (query, numbers)) in queries.iter().chain(encoded).enumerate() {
+        let data: Vec<String> = numbers.iter().map(|number| url(*number)).collect();
+        let expected = found("URLs found", &format!("[{}]", data.join(",")));
+        case = case.get(&format!("/urls:search?{query}"), expected);
+        if number >= queries.len() {
+            case = case.only_rest();
+        }
+    }
+    run_table(vec![case]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,12 +1,12 @@
 //! Affiliate syncs from a full list, over every layer.
 
-use compliance_api::v1::{
-    AffiliateInput, AffiliateSync, BatchSyncAffiliatesRequest, SyncAffiliatesRequest, SyncAffiliatesResponse,
-};
-use prost_types::FieldMask;
+use compliance_api::v1::{BatchSyncAffiliatesRequest, SyncAffiliatesRequest, SyncAffiliatesResponse};
+use prost::Message;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use test_support::{Layer, RestClient, TestService, new_company};
+
+use crate::described::{json::request, messages::method};
 
 /// Returns all of a company's rows as text, with their versions.
 async fn rows(service: &TestService, company: i64) -> String {
@@ -29,28 +29,12 @@ async fn names(service: &TestService, company: i64) -> Vec<(i64, String)> {
     sqlx::query_as(names).bind(company).fetch_all(&service.pool).await.unwrap()
 }
 
+const SYNC: &str = "AffiliateSyncService/BatchSyncAffiliates";
 const LAYERS: [Layer; 3] = [Layer::Rest, Layer::RestRemote, Layer::Grpc];
 
-/// Returns the request as a message. Each mask lists its item's fields.
-fn message(body: &Value) -> BatchSyncAffiliatesRequest {
-    let items = body["affiliates"].as_array().unwrap();
-    BatchSyncAffiliatesRequest {
-        affiliates: items.iter().map(item).collect(),
-        report_absent: body["report_absent"] == true,
-        absent_status: body["absent_status"].as_str().map(str::to_owned),
-        validate_only: body["validate_only"] == true,
-        max_absent: body["max_absent"].as_i64(),
-    }
-}
-
-fn item(item: &Value) -> AffiliateSync {
-    let mut affiliate = AffiliateInput::default();
-    for (name, value) in item.as_object().unwrap() {
-        let field = <AffiliateInput as compliance_api::record::Record>::field(name).unwrap();
-        assert!(field.set_written(&mut affiliate, value.as_str().map(str::to_owned)));
-    }
-    let paths = item.as_object().unwrap().keys().cloned().collect();
-    AffiliateSync { affiliate: Some(affiliate), update_mask: Some(FieldMask { paths }) }
+/// Returns a request as a message. Each mask lists its item's fields.
+fn message<M: Message + Default>(operation: &str, body: &Value) -> M {
+    M::decode(&*request(method(operation).input(), &body.to_string())).unwrap()
 }
 
 /// Syncs over a layer and returns the response data. Over REST, also checks the status and the envelope.
@@ -84,7 +68,13 @@ async fn sync(service: &TestService, company: i64, layer: Layer, body: &Value) -
         Layer::Rest => over(service.rest(company)).await,
         Layer::RestRemote => over(service.rest_remote(company)).await,
         Layer::Grpc => {
-            let response = service.grpc(company).await.syncs.batch_sync_affiliates(message(body)).await.unwrap();
+            let response = service
+                .grpc(company)
+                .await
+                .syncs
+                .batch_sync_affiliates(message::<BatchSyncAffiliatesRequest>(SYNC, body))
+                .await
+                .unwrap();
             serde_json::to_value(response.into_inner()).unwrap()
         }
     }
@@ -103,7 +93,7 @@ fn expect(results: &Value, expected: &[Value]) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn syncs_create_update_and_skip_items() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     for layer in LAYERS {
         let [company, other] = [new_company(), new_company()];
         given(&service, company, &[(101, "A", "Ann"), (102, "B", "Ben"), (103, "C", "Cem"), (104, "Z", "Zoe")]).await;
@@ -147,7 +137,7 @@ async fn syncs_create_update_and_skip_items() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invalid_items_do_not_affect_valid_items() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     for layer in LAYERS {
         let company = new_company();
         given(&service, company, &[(101, "A", "Ann"), (102, "B", "Ben")]).await;
@@ -190,7 +180,7 @@ async fn invalid_items_do_not_affect_valid_items() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn duplicate_identifiers_are_rejected() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     for layer in LAYERS {
         let company = new_company();
         given(&service, company, &[(101, "A", "Ann"), (102, "A", "Ann two"), (103, "B", "Ben")]).await;
@@ -217,10 +207,11 @@ async fn duplicate_identifiers_are_rejected() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_sync_can_swap_names() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     for layer in LAYERS {
         let company = new_company();
-        given(&service, company, &[(101, "A", "a"), (102, "B", "b"), (103, "C", "c"), (104, "D", "d")]).await;
+        let id = |number: i64| 1_000_000_000 + number;
+        given(&service, company, &[(id(1), "A", "a"), (id(2), "B", "b"), (id(3), "C", "c"), (id(4), "D", "d")]).await;
         let body = json!({"affiliates": [
             {"client_affiliate_id": "A", "affiliate_name": "b"},
             {"client_affiliate_id": "B", "affiliate_name": "a"},
@@ -237,22 +228,21 @@ async fn one_sync_can_swap_names() {
         expect(&sync(&service, company, layer, &dry).await["results"], &expected);
         expect(&sync(&service, company, layer, &body).await["results"], &expected);
         let found: Vec<String> = names(&service, company).await.into_iter().map(|(_, name)| name).collect();
-        // The new affiliate comes first, because it receives the sequence's first ID.
+        // The new affiliate comes first, because the sequence's IDs are lower.
         assert_eq!(found, ["c", "b", "a", "e", "d"]);
         // D keeps its name, so C and N keep theirs.
         let body = json!({"affiliates": [
             {"client_affiliate_id": "C", "affiliate_name": "d"},
             {"client_affiliate_id": "N", "affiliate_name": "e"},
         ]});
-        let expected =
-            [json!({"code": "1023", "conflicting_ids": [104]}), json!({"code": "1023", "conflicting_ids": [103]})];
+        let expected = [id(4), id(3)].map(|id| json!({"code": "1023", "conflicting_ids": [id]}));
         expect(&sync(&service, company, layer, &body).await["results"], &expected);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn absent_affiliates_get_the_requested_status() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     for layer in LAYERS {
         let [company, other] = [new_company(), new_company()];
         given(&service, company, &[(101, "A", "a"), (102, "B", "b"), (103, "C", "c"), (104, "C", "d")]).await;
@@ -299,7 +289,7 @@ async fn absent_affiliates_get_the_requested_status() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn dry_runs_return_results_without_writing() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     for layer in LAYERS {
         let company = new_company();
         given(&service, company, &[(101, "A", "a"), (102, "B", "b"), (103, "B", "b two"), (104, "C", "c")]).await;
@@ -325,7 +315,7 @@ async fn dry_runs_return_results_without_writing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invalid_sync_bodies_are_rejected() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
         let cases = [
@@ -369,9 +359,8 @@ async fn stream(
 }
 
 fn chunk(items: &[Value], validate_only: bool) -> SyncAffiliatesRequest {
-    let affiliates = items.iter().map(item).collect();
-    let absent_status = Some("inactive".to_owned());
-    SyncAffiliatesRequest { affiliates, report_absent: true, absent_status, validate_only, max_absent: None }
+    let body = json!({"affiliates": items, "report_absent": true, "absent_status": "inactive", "validate_only": validate_only});
+    message("AffiliateRosterService/SyncAffiliates", &body)
 }
 
 fn new(range: std::ops::Range<usize>) -> Vec<Value> {
@@ -382,7 +371,7 @@ fn new(range: std::ops::Range<usize>) -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn full_lists_can_be_synced_in_chunks() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     given(&service, company, &[(101, "A", "a"), (102, "B", "b"), (103, "N5", "Name 5")]).await;
     let repeated = json!({"client_affiliate_id": "N3", "city": "x"});
@@ -413,7 +402,7 @@ async fn full_lists_can_be_synced_in_chunks() {
 /// Only the options in the last message apply. If the sender fails earlier, no absent affiliate changes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn incomplete_lists_leave_absent_affiliates_unchanged() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     given(&service, company, &[(101, "A", "a"), (102, "B", "b")]).await;
     let with = |items: &[Value]| chunk(items, false);
@@ -434,7 +423,7 @@ async fn incomplete_lists_leave_absent_affiliates_unchanged() {
 /// A dry run applies the items of earlier chunks to later chunks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chunked_dry_runs_match_real_syncs() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     given(&service, company, &[(101, "A", "a"), (102, "B", "b")]).await;
     let chunks = |validate_only| {
@@ -471,7 +460,12 @@ async fn rejection(service: &TestService, company: i64, layer: Layer, body: &Val
         Layer::Rest => service.rest(company),
         Layer::RestRemote => service.rest_remote(company),
         Layer::Grpc => {
-            let synced = service.grpc(company).await.syncs.batch_sync_affiliates(message(body)).await;
+            let synced = service
+                .grpc(company)
+                .await
+                .syncs
+                .batch_sync_affiliates(message::<BatchSyncAffiliatesRequest>(SYNC, body))
+                .await;
             let status = synced.err()?;
             assert_eq!(status.code(), tonic::Code::FailedPrecondition, "{status}");
             return Some(status.message().to_owned());
@@ -488,7 +482,7 @@ async fn rejection(service: &TestService, company: i64, layer: Layer, body: &Val
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn truncated_lists_leave_absent_affiliates_unchanged() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     for layer in LAYERS {
         let company = new_company();
         given_many(&service, company, 200).await;
@@ -548,7 +542,7 @@ async fn truncated_lists_leave_absent_affiliates_unchanged() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn default_max_absent_is_ten_or_ten_percent() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     for (count, absent, is_allowed) in
         [(11, 10, true), (12, 11, false), (119, 11, true), (109, 11, false), (200, 20, true), (200, 21, false)]
     {

@@ -7,8 +7,9 @@ use compliance_api::{MAX_VIOLATION_BYTES, rules::MAX_VIOLATIONS};
 use core_server::limits::{FEW_URLS, HEAVY_ITEMS, MANY_AFFILIATES, MESSAGE_BYTES, MESSAGE_RECORDS, PAGE_RECORDS, PART};
 use rest_gateway::limits::{LARGE_REQUEST, READ_AT_ONCE};
 use storage::limits::{COPY_PART, SAMPLE};
+use test_support::TestService;
 
-use super::{Case, run_table, sides};
+use super::{Case, run::run_table_on, sides};
 
 /// Builds cases for a number of items or bytes.
 type Make = fn(usize) -> Vec<Case>;
@@ -51,5 +52,6 @@ async fn results_do_not_change_at_thresholds() {
     for (at, make) in AROUND {
         cases.extend(make(*at).into_iter().map(|case| (case.name.clone(), case)));
     }
-    run_table(cases.into_values().collect()).await;
+    // The largest requests need much memory.
+    run_table_on(&TestService::start().await, cases.into_values().collect()).await;
 }

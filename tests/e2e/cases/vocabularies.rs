@@ -1,7 +1,6 @@
 //! Vocabularies: default names and custom names.
 
 use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
 use test_support::{TestService, new_company};
 
 use super::ask_over_grpc;
@@ -19,7 +18,7 @@ async fn vocabularies(service: &TestService, company: i64) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn vocabularies_include_default_and_custom_names() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     for (id, vocabulary, name, parent) in
         [(1000, 1, "Parked", None), (1001, 7, "Tax", None), (1002, 8, "evasion", Some(1001))]
@@ -57,34 +56,4 @@ async fn vocabularies_include_default_and_custom_names() {
     // Other companies see only the default names.
     let other = vocabularies(&service, new_company()).await;
     assert!(!other.to_string().contains(r#""own":"yes""#));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn vocabulary_ids_work_as_filters() {
-    let service = TestService::start().await;
-    let company = new_company();
-    let found = vocabularies(&service, company).await;
-    let id_of = |kind: &str, name: &str| {
-        let kind = found["data"].as_array().unwrap().iter().find(|names| names["vocabulary"] == kind).unwrap();
-        kind["entries"].as_array().unwrap().iter().find(|entry| entry["name"] == name).unwrap()["id"].clone()
-    };
-    let (url_status, case_status) = (id_of("url_incident_status", "In Violation"), id_of("case_status", "Blocked"));
-    for statement in [
-        format!(
-            "insert into affiliates (company_id, id, client_affiliate_id, affiliate_name) values ({company}, 1, 'A', 'A')"
-        ),
-        format!(
-            "insert into compliance_urls (company_id, id, url, url_hash, incident_status_id) select {company}, n, 'https://a.example/' || n, sha256(n::text::bytea), n from generate_series(1, 6) n"
-        ),
-        format!(
-            "insert into compliance_cases (company_id, id, affiliate_id, case_status_id) select {company}, n, 1, n from generate_series(1, 9) n"
-        ),
-    ] {
-        sqlx::query(AssertSqlSafe(statement)).execute(&service.pool).await.unwrap();
-    }
-    let rest = service.rest(company);
-    let urls = rest.get(&format!("/urls?incident_status_id={url_status}")).await.with_status(200);
-    assert_eq!((&urls["meta"]["total"], &urls["data"][0]["incident_status"]), (&json!(1), &json!("In Violation")));
-    let cases = rest.get(&format!("/cases?case_status_id={case_status}")).await.with_status(200);
-    assert_eq!((&cases["meta"]["total"], &cases["data"][0]["case_status"]), (&json!(1), &json!("Blocked")));
 }

@@ -73,8 +73,8 @@ fn sql(value: &str) -> String {
     if value.is_empty() { "null".to_owned() } else { format!("'{value}'") }
 }
 
-fn given(name: String) -> Case {
-    let mut case = Case::new(name).given_affiliate("A", "Ann");
+fn given() -> Case {
+    let mut case = Case::new("lists of worked cases").given_affiliate("A", "Ann");
     for (day, worked) in (1..).zip(&WORKED) {
         let Worked { status, risk, sub_status, worker, follow_up, closed, .. } = worked;
         let (worker, follow_up, closed) = (sql(worker), sql(follow_up), sql(closed));
@@ -167,14 +167,13 @@ const FOUND: &[(&str, &[usize])] = &[
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn case_lists_support_case_work_filters() {
-    let found = FOUND.iter().map(|(query, numbers)| {
+    let mut lists = given();
+    for (query, numbers) in FOUND {
         let records: Vec<String> = numbers.iter().map(|number| case(*number)).collect();
-        let expected = page("Cases found", &records, records.len() as u32, 100, 1, 1);
-        given(format!("cases?{query}")).get(&format!("/cases?{query}"), expected)
-    });
-    let paged = page("Cases found", &[case(2)], 3, 1, 2, 3);
-    let paged = given("second page of open cases".to_owned()).get("/cases?open=yes&per_page=1&page=2", paged);
-    let after_the_last = page("Cases found", &[], 3, 2, 3, 2);
-    let after_the_last = given("past the end".to_owned()).get("/cases?open=yes&per_page=2&page=3", after_the_last);
-    run_table(found.chain([paged, after_the_last]).collect()).await;
+        lists = lists.get(&format!("/cases?{query}"), page("Cases found", &records, records.len() as u32, 100, 1, 1));
+    }
+    lists = lists
+        .get("/cases?open=yes&per_page=1&page=2", page("Cases found", &[case(2)], 3, 1, 2, 3))
+        .get("/cases?open=yes&per_page=2&page=3", page("Cases found", &[], 3, 2, 3, 2));
+    run_table(vec![lists]).await;
 }

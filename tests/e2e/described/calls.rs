@@ -2,45 +2,58 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use futures::stream;
+use futures::{Stream, stream};
 use http::uri::PathAndQuery;
 use test_support::Bytes;
-use tonic::{Request, Status, client::Grpc, transport::Channel};
+use tonic::{Request, Status, Streaming, client::Grpc, transport::Channel};
 
-use crate::isolation::WATCH;
+/// The operation with an endless response.
+pub(crate) const WATCH: &str = "ChangeService/WatchChanges";
 
 /// An operation's response: its messages and its error, if any.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) messages: Vec<Vec<u8>>,
-    pub(super) error: Option<Status>,
+pub(crate) struct Answer {
+    pub(crate) messages: Vec<Vec<u8>>,
+    pub(crate) error: Option<Status>,
 }
 
 /// A connection to the core. Clones share the connection.
 #[derive(Clone)]
-pub(super) struct Core(Channel);
+pub(crate) struct Core(pub(crate) Channel);
 
 impl Core {
-    pub(super) async fn connect(address: SocketAddr) -> Self {
+    pub(crate) async fn connect(address: SocketAddr) -> Self {
         Self(Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap())
     }
 
-    /// Calls an operation, such as `AffiliateService/GetAffiliate`, with one message and these `authorization` values. On the wire, a unary call is a
+    /// Calls an operation, such as `AffiliateService/GetAffiliate`, with these messages and `authorization` values. On the wire, a unary call is a
     /// stream of one message each way.
-    pub(super) async fn call(&self, operation: &str, authorizations: &[&str], message: Vec<u8>) -> Answer {
+    pub(crate) async fn open(
+        &self,
+        operation: &str,
+        authorizations: &[&str],
+        messages: impl Stream<Item = Vec<u8>> + Send + 'static,
+        timeout: Option<Duration>,
+    ) -> Result<Streaming<Vec<u8>>, Status> {
         let mut grpc = Grpc::new(self.0.clone()).max_decoding_message_size(64 << 20);
-        let mut request = Request::new(stream::iter([message]));
+        let mut request = Request::new(messages);
         for value in authorizations {
             request.metadata_mut().append("authorization", value.parse().unwrap());
         }
-        if operation == WATCH {
-            request.set_timeout(Duration::from_secs(2));
+        if let Some(timeout) = timeout {
+            request.set_timeout(timeout);
         }
         let path = PathAndQuery::try_from(format!("/compliance.v1.{operation}")).unwrap();
         grpc.ready().await.unwrap();
+        Ok(grpc.streaming(request, path, Bytes).await?.into_inner())
+    }
+
+    /// Calls an operation with one message and reads its response.
+    pub(crate) async fn call(&self, operation: &str, authorizations: &[&str], message: Vec<u8>) -> Answer {
+        let timeout = (operation == WATCH).then_some(Duration::from_secs(2));
         let (mut messages, mut error) = (Vec::new(), None);
-        let mut received = match grpc.streaming(request, path, Bytes).await {
-            Ok(response) => response.into_inner(),
+        let mut received = match self.open(operation, authorizations, stream::iter([message]), timeout).await {
+            Ok(received) => received,
             Err(status) => return Answer { messages, error: Some(status) },
         };
         loop {

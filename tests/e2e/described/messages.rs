@@ -20,6 +20,12 @@ pub(crate) fn operations(contract: &DescriptorPool) -> Vec<(String, MethodDescri
     methods.map(|method| (format!("{}/{}", method.parent_service().name(), method.name()), method)).collect()
 }
 
+/// Returns an operation's descriptor.
+pub(crate) fn method(operation: &str) -> MethodDescriptor {
+    let known = operations(&contract()).into_iter().find(|(name, _)| name == operation);
+    known.unwrap_or_else(|| panic!("no operation {operation}")).1
+}
+
 /// The path to a field within a message.
 pub(crate) type Path = Vec<FieldDescriptor>;
 

@@ -1,8 +1,9 @@
 //! Tests derived from the contract's descriptor set, for every operation and every field rule. They cover new operations and fields automatically, or
 //! fail until the suite covers them.
 
-mod calls;
+pub(crate) mod calls;
 mod headers;
+pub(crate) mod json;
 pub(crate) mod messages;
 mod protocol;
-mod rules;
+pub(crate) mod rules;

@@ -39,6 +39,8 @@ struct Connection {
 impl Connection {
     async fn open(service: &TestService, company: i64) -> Self {
         let stream = TcpStream::connect(service.grpc).await.unwrap();
+        // Otherwise, the frames of a body wait for acknowledgments.
+        stream.set_nodelay(true).unwrap();
         let http2 = http2::Builder::new(TokioExecutor::new());
         let (sender, connection) = http2.handshake(TokioIo::new(stream)).await.unwrap();
         tokio::spawn(connection);
@@ -113,7 +115,7 @@ async fn refuse_everywhere(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invalid_grpc_request_heads_are_rejected() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let connection = &Connection::open(&service, new_company()).await;
     for method in [Method::GET, Method::PUT, Method::OPTIONS] {
         let change = |request: &mut Request<()>| *request.method_mut() = method.clone();
@@ -160,12 +162,13 @@ async fn invalid_grpc_request_heads_are_rejected() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn malformed_grpc_bodies_are_rejected() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let connection = &Connection::open(&service, new_company()).await;
     let contract = contract();
     let too_large = [&[0][..], &u32::MAX.to_be_bytes(), b"x"].concat();
     let (invalid, large) = ((Code::InvalidArgument, "INVALID_FIELDS"), (Code::OutOfRange, "BODY_TOO_LARGE"));
-    for (operation, method) in operations(&contract) {
+    let operations = stream::iter(operations(&contract));
+    let checked = operations.for_each_concurrent(16, async |(operation, method)| {
         let path = &format!("compliance.v1.{operation}");
         // A tag with the unknown wire type 7.
         let malformed = &message(&[0x0f]);
@@ -191,7 +194,8 @@ async fn malformed_grpc_bodies_are_rejected() {
             assert_eq!(answer.0, 200);
             assert_refused(&answer, code, reason, &format!("{path}: {name}"));
         }
-    }
+    });
+    checked.await;
     // The stream fails after the service has saved its first message.
     let answer = connection.send(STREAM, &[&message(&[]), &[1, 0, 0, 0, 0]]).await;
     assert_refused(&answer, invalid.0, invalid.1, "a stream");
@@ -199,7 +203,7 @@ async fn malformed_grpc_bodies_are_rejected() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn invalid_health_and_reflection_requests_are_rejected() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let connection = &Connection::open(&service, new_company()).await;
     let (invalid, large) = ((Code::InvalidArgument, "INVALID_FIELDS"), (Code::OutOfRange, "BODY_TOO_LARGE"));
     let not_found = (Code::NotFound, "REFERENCE_NOT_FOUND");

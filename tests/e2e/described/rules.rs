@@ -31,6 +31,11 @@ fn rules_of(field: &FieldDescriptor) -> Option<DynamicMessage> {
     options.has_extension(&extension).then(|| options.get_extension(&extension).as_message().unwrap().clone())
 }
 
+/// Returns whether the parent's messages contain the fields of this field's message.
+pub(crate) fn is_flattened(field: &FieldDescriptor) -> bool {
+    rules_of(field).is_some_and(|rules| flag(&rules, "flatten"))
+}
+
 fn flag(rules: &DynamicMessage, name: &str) -> bool {
     rules.get_field_by_name(name).and_then(|value| value.as_bool()).unwrap_or_default()
 }
@@ -41,7 +46,7 @@ fn reported(path: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for (depth, field) in path.iter().enumerate() {
         let is_last = depth + 1 == path.len();
-        if !is_last && rules_of(field).is_some_and(|rules| flag(&rules, "flatten")) {
+        if !is_last && is_flattened(field) {
             continue;
         }
         names.push(field.name().to_owned());

@@ -8,7 +8,7 @@ use test_support::{RestClient, TestService};
 use super::COMPANIES;
 
 /// Responses by company and path: the status, the etag of a single record, and the body.
-pub(super) struct Answers(pub(super) BTreeMap<i64, BTreeMap<String, Value>>);
+pub(crate) struct Answers(pub(super) BTreeMap<i64, BTreeMap<String, Value>>);
 
 const LISTS: [&str; 18] = [
     "/affiliates",
@@ -33,7 +33,7 @@ const LISTS: [&str; 18] = [
 
 impl Answers {
     /// Requests every list and record, and some records also as of each instant.
-    pub(super) async fn record(service: &TestService, instants: &[String]) -> Self {
+    pub(crate) async fn record(service: &TestService, instants: &[String]) -> Self {
         let mut answers = BTreeMap::new();
         for company in COMPANIES {
             let rest = service.rest(company);
@@ -66,7 +66,7 @@ impl Answers {
     }
 
     /// Repeats the requests in both topologies. Returns each path with its old and new response.
-    pub(super) async fn repeat(&self, service: &TestService) -> Vec<(String, Value, Value)> {
+    pub(crate) async fn repeat(&self, service: &TestService) -> Vec<(String, Value, Value)> {
         let mut compared = Vec::new();
         for (&company, paths) in &self.0 {
             for rest in [service.rest(company), service.rest_remote(company)] {

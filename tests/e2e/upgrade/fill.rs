@@ -1,31 +1,25 @@
 //! Creates and changes every kind of record.
 
-use compliance_api::{
-    catalogue::Vocabulary,
-    v1::{
-        AddComplianceUrlsRequest, AddVocabularyEntriesRequest, AffiliateInput, AffiliateUpdate, AttachIncidentsRequest,
-        BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, CaseInput, CloseCaseRequest,
-        DetachIncidentsRequest, EraseAffiliateRequest, IncidentInput, IncidentKey, IncidentType, InfractionInput,
-        OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest, ResolveCaseRequest, UpdateCaseRequest,
-        UrlInfraction, UrlInput, UrlObservation, VocabularyEntryInput, WithdrawInfractionsRequest,
-    },
-};
+use std::ops::Range;
+
+use compliance_api::v1::{CaseInput, EraseAffiliateRequest, OpenCaseRequest};
+use prost_reflect::DynamicMessage;
 use sqlx::PgPool;
-use test_support::{GrpcClients, TestService};
+use test_support::{TestService, token};
 
 use super::COMPANIES;
-
-#[expect(clippy::unnecessary_wraps, reason = "nearly every field is optional")]
-fn some(text: impl Into<String>) -> Option<String> {
-    Some(text.into())
-}
+use crate::described::{
+    calls::Core,
+    json::request,
+    messages::{method, shown},
+};
 
 /// Fills both companies. Returns instants between the changes, in the format of `as_of`.
-pub(super) async fn fill(service: &TestService) -> Vec<String> {
+pub(crate) async fn fill(service: &TestService) -> Vec<String> {
     let mut instants = Vec::new();
     for (round, name) in ["first", "second"].into_iter().enumerate() {
         for company in &COMPANIES[..2 - round] {
-            write_kinds(&mut service.grpc(*company).await, name).await;
+            write_kinds(service, *company, name).await;
         }
         instants.push(next_second(&service.pool).await);
     }
@@ -33,7 +27,12 @@ pub(super) async fn fill(service: &TestService) -> Vec<String> {
     let mut grpc = service.grpc(company).await;
     let erased = grpc.affiliate("To be erased").await;
     let case = CaseInput { affiliate_id: Some(erased), ..CaseInput::default() };
-    grpc.open(OpenCaseRequest { request_id: some("erased"), case: Some(case), ..OpenCaseRequest::default() }).await;
+    grpc.open(OpenCaseRequest {
+        request_id: Some("erased".to_owned()),
+        case: Some(case),
+        ..OpenCaseRequest::default()
+    })
+    .await;
     grpc.erasures.erase_affiliate(EraseAffiliateRequest { id: erased, etag: String::new() }).await.unwrap();
     by_hand(&service.pool).await;
     for company in COMPANIES {
@@ -69,115 +68,84 @@ async fn by_hand(pool: &PgPool) {
 }
 
 /// Calls every write operation. All names contain `name`, so two calls write different records.
-pub(super) async fn write_kinds(grpc: &mut GrpcClients, name: &str) {
-    affiliates(grpc, name).await;
-    urls(grpc, name).await;
-    cases(grpc, name).await;
-}
-
-async fn affiliates(grpc: &mut GrpcClients, name: &str) {
-    let first = grpc.affiliate(&format!("{name} affiliate")).await;
-    let affiliate = |number: usize| AffiliateInput {
-        client_affiliate_id: some(format!("{name}-{number}")),
-        affiliate_name: some(format!("{name} Nàme {number} \u{1F310} \\ \"quoted\"\t")),
-        email_one: some(format!("{name}.{number}@example.org")),
-        country: some("DE"),
-        city: number.is_multiple_of(2).then(|| "Zürich".to_owned()),
-        upline: some(format!("{name} affiliate")),
-        start_date: some("2024-02-29"),
-        status: some("active"),
-        ..AffiliateInput::default()
+pub(super) async fn write_kinds(service: &TestService, company: i64, name: &str) {
+    let each = |numbers: Range<usize>, item: &str| {
+        let items: Vec<String> = numbers.map(|number| item.replace("<n>", &number.to_string())).collect();
+        items.join(",")
     };
-    let affiliates = (0..5).map(affiliate).collect();
-    let request = BatchCreateAffiliatesRequest { affiliates, validate_only: false };
-    let created = grpc.affiliates.batch_create_affiliates(request).await.unwrap().into_inner();
-    let ids: Vec<i64> = created.results.iter().map(|result| result.affiliate_id.unwrap()).collect();
-    let renamed = |id: i64, to: String| AffiliateUpdate {
-        id: Some(id),
-        affiliate: Some(AffiliateInput { affiliate_name: Some(to), ..AffiliateInput::default() }),
-        ..AffiliateUpdate::default()
-    };
-    let affiliates = vec![renamed(ids[0], format!("{name} renamed")), renamed(first, format!("{name} affiliate 1"))];
-    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates, validate_only: false };
-    grpc.affiliates.batch_update_affiliates(request).await.unwrap();
-}
-
-async fn urls(grpc: &mut GrpcClients, name: &str) {
-    let url = |number: usize| format!("https://example.org/{name}/{number}");
-    let urls = (0..10).map(|number| UrlInput { url: Some(url(number)) }).collect();
-    grpc.urls.add_compliance_urls(AddComplianceUrlsRequest { urls, validate_only: false }).await.unwrap();
-    let entry = |vocabulary: Vocabulary, name: String, parent: Option<String>| VocabularyEntryInput {
-        vocabulary: vocabulary as i32,
-        name: Some(name),
-        infraction_type: parent,
-    };
-    let entries = vec![
-        entry(Vocabulary::InfractionType, format!("{name} type"), None),
-        entry(Vocabulary::InfractionName, format!("{name} infraction"), some(format!("{name} type"))),
-        entry(Vocabulary::RiskLevel, format!("{name} risk"), None),
+    let affiliate = r#"{"client_affiliate_id":"<name>-<n>","affiliate_name":"<name> Nàme <n> \ud83c\udf10 \\ \"quoted\"\t",
+        "email_one":"<name>.<n>@example.org","country":"DE","city":"Zürich","upline":"<name> affiliate","start_date":"2024-02-29",
+        "status":"active"}"#;
+    let observed = r#"{"url":"<url>/<n>","client_affiliate_id":"<name>-1","country":"DE",<status>,
+        "infractions":[{<own>},{"infraction_type":"Trademark","infraction_name":"brand bidding"}]}"#;
+    let observed = [
+        each(0..3, &observed.replace("<status>", r#""disabled":true,"incident_status":"In Violation""#)),
+        each(3..6, &observed.replace("<status>", r#""disabled":false,"incident_status":"New""#)),
     ];
-    grpc.monitoring.add_vocabulary_entries(AddVocabularyEntriesRequest { entries }).await.unwrap();
-    let infraction = |kind: &str, name: &str| InfractionInput {
-        infraction_type: some(kind),
-        infraction_name: some(name),
-        created_date: None,
-    };
-    let own = infraction(&format!("{name} type"), &format!("{name} infraction"));
-    let observed = |number: usize| UrlObservation {
-        url: Some(url(number)),
-        client_affiliate_id: some(format!("{name}-1")),
-        country: some("DE"),
-        disabled: Some(number.is_multiple_of(3)),
-        incident_status: some(if number.is_multiple_of(2) { "In Violation" } else { "New" }),
-        infractions: vec![own.clone(), infraction("Trademark", "brand bidding")],
-        ..UrlObservation::default()
-    };
-    grpc.observe((0..6).map(observed).collect()).await;
-    let cleared = UrlObservation { clear: vec!["country".to_owned()], url: Some(url(1)), ..UrlObservation::default() };
-    grpc.observe(vec![cleared]).await;
-    let of_url = |number: usize| UrlInfraction {
-        url: Some(url(number)),
-        infraction: Some(own.clone()),
-        ..UrlInfraction::default()
-    };
-    let infractions = vec![of_url(8), of_url(9)];
-    grpc.monitoring.record_infractions(RecordInfractionsRequest { infractions }).await.unwrap();
-    let infractions = vec![of_url(9)];
-    grpc.monitoring.withdraw_infractions(WithdrawInfractionsRequest { infractions }).await.unwrap();
-}
+    let form = r#"{"incident_type":"form","reference":"form"}"#;
+    let opening = r#"{"request_id":"<name> <n>","case":{"client_affiliate_id":"<name>-<n>"},
+        "incidents":[{"incident_type":"url","url":"<url>/<n>"},<form>]}"#;
+    let opening = |number: usize| opening.replace("<n>", &number.to_string());
+    let calls = [
+        // Affiliate <0>, and affiliates <1> to <5>.
+        (
+            "AffiliateService/CreateAffiliate",
+            r#"{"client_affiliate_id":"<name> affiliate","affiliate_name":"<name> affiliate"}"#.to_owned(),
+        ),
+        ("AffiliateService/BatchCreateAffiliates", format!(r#"{{"affiliates":[{}]}}"#, each(0..5, affiliate))),
+        (
+            "AffiliateService/BatchUpdateAffiliates",
+            r#"{"affiliates":[{"id":<1>,"affiliate_name":"<name> renamed"},{"id":<0>,"affiliate_name":"<name> affiliate 1"}]}"#
+                .to_owned(),
+        ),
+        (
+            "ComplianceUrlService/AddComplianceUrls",
+            format!(r#"{{"urls":[{}]}}"#, each(0..10, r#"{"url":"<url>/<n>"}"#)),
+        ),
+        (
+            "MonitoringService/AddVocabularyEntries",
+            r#"{"entries":[{"vocabulary":"infraction_type","name":"<name> type"},
+                {"vocabulary":"infraction_name","name":"<name> infraction","infraction_type":"<name> type"},
+                {"vocabulary":"risk_level","name":"<name> risk"}]}"#
+                .to_owned(),
+        ),
+        ("MonitoringService/ObserveUrls", format!(r#"{{"observations":[{}]}}"#, observed.join(","))),
+        ("MonitoringService/ObserveUrls", r#"{"observations":[{"url":"<url>/1","clear":["country"]}]}"#.to_owned()),
+        (
+            "MonitoringService/RecordInfractions",
+            r#"{"infractions":[{"url":"<url>/8",<own>},{"url":"<url>/9",<own>}]}"#.to_owned(),
+        ),
+        ("MonitoringService/WithdrawInfractions", r#"{"infractions":[{"url":"<url>/9",<own>}]}"#.to_owned()),
+        // Cases <6> to <9>.
+        ("MonitoringService/OpenCase", opening(0)),
+        ("MonitoringService/OpenCase", opening(1)),
+        ("MonitoringService/OpenCase", opening(2)),
+        ("MonitoringService/OpenCase", opening(3)),
+        ("MonitoringService/UpdateCase", r#"{"id":<6>,"risk_level":"<name> risk","tags":["a","b, c"]}"#.to_owned()),
+        (
+            "MonitoringService/AttachIncidents",
+            format!(r#"{{"id":<7>,"incidents":[{}]}}"#, each(4..6, r#"{"incident_type":"url","url":"<url>/<n>"}"#)),
+        ),
+        ("MonitoringService/DetachIncidents", r#"{"id":<7>,"incidents":[<form>]}"#.to_owned()),
+        ("MonitoringService/ResolveCase", r#"{"id":<7>}"#.to_owned()),
+        ("MonitoringService/CloseCase", r#"{"id":<8>}"#.to_owned()),
+        ("MonitoringService/ReopenCase", r#"{"id":<8>}"#.to_owned()),
+    ];
 
-async fn cases(grpc: &mut GrpcClients, name: &str) {
-    let of_url = |number: usize| IncidentInput {
-        incident_type: IncidentType::Url.into(),
-        url: some(format!("https://example.org/{name}/{number}")),
-        ..IncidentInput::default()
-    };
-    let form =
-        IncidentInput { incident_type: IncidentType::Form.into(), reference: some("form"), ..IncidentInput::default() };
-    let mut ids = Vec::new();
-    for number in 0..4 {
-        let case = CaseInput { client_affiliate_id: some(format!("{name}-{number}")), ..CaseInput::default() };
-        let opening = OpenCaseRequest {
-            request_id: some(format!("{name} {number}")),
-            case: Some(case),
-            incidents: vec![of_url(number), form.clone()],
-            ..OpenCaseRequest::default()
-        };
-        ids.push(grpc.open(opening).await);
+    let (core, token) = (Core::connect(service.grpc).await, format!("Bearer {}", token(company)));
+    let own = r#""infraction_type":"<name> type","infraction_name":"<name> infraction""#;
+    let mut ids: Vec<String> = Vec::new();
+    for (operation, json) in calls {
+        let json = json.replace("<own>", own).replace("<form>", form).replace("<url>", "https://example.org/<name>");
+        let json = json.replace("<name>", name);
+        let json = ids.iter().enumerate().fold(json, |json, (number, id)| json.replace(&format!("<{number}>"), id));
+        let method = method(operation);
+        let answer = core.call(operation, &[&token], request(method.input(), &json)).await;
+        assert!(answer.error.is_none(), "{operation}: {answer:?}");
+        if ["CreateAffiliate", "OpenCase"].iter().any(|kind| operation.contains(kind)) {
+            let saved = shown(&DynamicMessage::decode(method.output(), &*answer.messages[0]).unwrap());
+            let known = saved.split("affiliate_id: I64(").flat_map(|part| part.split("case_id: I64(")).skip(1);
+            ids.extend(known.map(|part| part.split(')').next().unwrap().to_owned()));
+        }
     }
-    let tags = vec!["a".to_owned(), "b, c".to_owned()];
-    let case = CaseInput { risk_level: some(format!("{name} risk")), tags, ..CaseInput::default() };
-    let request = UpdateCaseRequest { id: ids[0], case: Some(case), ..UpdateCaseRequest::default() };
-    grpc.monitoring.update_case(request).await.unwrap();
-    let incidents = vec![of_url(4), of_url(5)];
-    grpc.monitoring.attach_incidents(AttachIncidentsRequest { id: ids[1], incidents }).await.unwrap();
-    let incidents = vec![IncidentKey {
-        incident_type: Some(IncidentType::Form.into()),
-        reference: some("form"),
-        ..IncidentKey::default()
-    }];
-    grpc.monitoring.detach_incidents(DetachIncidentsRequest { id: ids[1], incidents }).await.unwrap();
-    grpc.monitoring.resolve_case(ResolveCaseRequest { id: ids[1], ..ResolveCaseRequest::default() }).await.unwrap();
-    grpc.monitoring.close_case(CloseCaseRequest { id: ids[2], ..CloseCaseRequest::default() }).await.unwrap();
-    grpc.monitoring.reopen_case(ReopenCaseRequest { id: ids[2], ..ReopenCaseRequest::default() }).await.unwrap();
 }

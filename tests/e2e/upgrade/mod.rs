@@ -10,10 +10,10 @@ use serde_json::Value;
 use sqlx::{AssertSqlSafe, PgPool};
 use test_support::{Options, TestService, fresh_database};
 
-use self::answers::Answers;
+pub(crate) use self::{answers::Answers, fill::fill};
 
 /// The companies in a dump. The second company has fewer records.
-const COMPANIES: [i64; 2] = [101, 102];
+pub(crate) const COMPANIES: [i64; 2] = [101, 102];
 
 /// Checks the dumps in `released/`. With `COMPLIANCE_RELEASE=0.2.0`, first adds a dump of that version.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -32,7 +32,7 @@ async fn every_released_database_can_be_upgraded() {
 async fn make(version: &str) {
     let database = fresh_database().await;
     let service = TestService::over(database.options.clone(), Options::default()).await;
-    let instants = fill::fill(&service).await;
+    let instants = fill(&service).await;
     let answers = Answers::record(&service, &instants).await;
     drop(service);
     dump::write(version, &database, &answers).await;
@@ -120,7 +120,7 @@ async fn write(service: &TestService, company: i64) {
     let request = UpdateAffiliateRequest { update: Some(update) };
     grpc.affiliates.update_affiliate(request).await.unwrap();
     grpc.erasures.erase_affiliate(EraseAffiliateRequest { id: ids[1], etag: String::new() }).await.unwrap();
-    fill::write_kinds(&mut grpc, "new").await;
+    fill::write_kinds(service, company, "new").await;
     let urls = rest.get("/urls?sort_by=id&sort_dir=desc").await.with_status(200);
     assert!(urls["data"][0]["url"].as_str().unwrap().contains("/new"), "{urls}");
     let changes = rest.get(&format!("/changes?after={start}&limit=1000")).await.with_status(200);
