@@ -3,11 +3,13 @@
 use test_support::{TestService, connect_to_citus, new_company, token};
 
 use super::{
-    WATCH,
-    twin_calls::{Twin, calls},
+    twin_calls::{CALLS, perform},
     twins::Side,
 };
-use crate::citus::counted;
+use crate::{
+    citus::counted,
+    described::calls::{Core, WATCH},
+};
 
 /// The only operation that uses no shards.
 const WITHOUT_RECORDS: &str = "AccessService/CheckAccess";
@@ -17,17 +19,17 @@ const WITHOUT_RECORDS: &str = "AccessService/CheckAccess";
 async fn every_operation_uses_one_shard() {
     let service = TestService::start().await;
     let Some(mut coordinator) = connect_to_citus(&service.pool).await else { return };
+    let core = Core::connect(service.grpc).await;
     let mut wrong = Vec::new();
     // The test skips watches, because one statement reads all watched companies' positions.
-    for (operation, call) in calls().into_iter().filter(|(operation, _)| *operation != WATCH) {
+    for call in CALLS.iter().filter(|(operation, _)| *operation != WATCH) {
         let company = new_company();
         Side::Left.fill(&service.pool, company).await;
-        let (grpc, token) = (service.grpc(company).await, token(company));
-        let mut caller = Twin { grpc, token, side: Side::Left, requests: Vec::new() };
         let before = counted(&mut coordinator).await;
-        let response = call(&mut caller).await;
+        let (response, _) = perform(&core, &token(company), Side::Left, *call).await;
         let after = counted(&mut coordinator).await;
         let (single, multiple) = (after.0 - before.0, after.1 - before.1);
+        let operation = call.0;
         println!("{operation}: {single} single-shard statements, {multiple} multi-shard");
         if multiple > 0 || (single > 0) == (operation == WITHOUT_RECORDS) {
             wrong.push(format!("{operation}: {single} single-shard, {multiple} multi-shard: {response}"));
