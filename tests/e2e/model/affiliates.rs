@@ -2,15 +2,14 @@
 
 use std::iter;
 
+use futures::{StreamExt as _, future::join_all, stream};
 use serde_json::{Value, json};
-use sqlx::PgPool;
-use test_support::{TestService, new_company};
+use test_support::{Layer, TestService, new_company};
 
-use super::{Dice, seed};
-use crate::cases::ask_over_grpc;
+use super::{AT_ONCE, Clients, Dice, seed, write};
 
 const AFFILIATES: usize = 300;
-const QUERIES: usize = 400;
+const QUERIES: usize = 200;
 const STATUSES: [&str; 3] = ["active", "inactive", "probation"];
 const COUNTRIES: [(&str, i32); 2] = [("US", 840), ("de", 276)];
 
@@ -23,23 +22,23 @@ struct Affiliate {
 }
 
 impl Affiliate {
-    /// Inserts a random affiliate whose values collide often.
-    async fn random(dice: &mut Dice, pool: &PgPool, company: i64, place: usize) -> Self {
-        let mut affiliate = Self {
-            id: 0,
+    /// Returns a random affiliate whose values collide often.
+    fn random(dice: &mut Dice, id: i64, place: usize) -> Self {
+        Self {
+            id,
             name: format!("{} {place}", dice.pick(&["Ann", "ann", "BOB", "zoë"])),
             status: dice.unless(4, |dice| *dice.pick(&STATUSES)),
             country: dice.unless(3, |dice| *dice.pick(&COUNTRIES)),
             start: dice.unless(3, |dice| format!("2024-0{}-01", 1 + dice.below(5))),
-        };
-        let insert = sqlx::query_scalar(
-            "insert into affiliates (company_id, client_affiliate_id, affiliate_name, status, country, start_date)
-            values ($1, 'C', $2, $3, $4, $5::text::date) returning id",
-        );
-        let country = affiliate.country.map(|(_, number)| number);
-        let insert = insert.bind(company).bind(&affiliate.name).bind(affiliate.status).bind(country);
-        affiliate.id = insert.bind(&affiliate.start).fetch_one(pool).await.unwrap();
-        affiliate
+        }
+    }
+
+    /// Returns the affiliate's row.
+    fn row(&self, company: i64) -> Value {
+        json!({
+            "company_id": company, "id": self.id, "client_affiliate_id": "C", "affiliate_name": self.name,
+            "status": self.status, "country": self.country.map(|(_, number)| number), "start_date": self.start,
+        })
     }
 
     /// Returns the sort key, or `None` if the value is null or the sort is by ID.
@@ -87,27 +86,33 @@ fn random_query(dice: &mut Dice, affiliates: &[Affiliate]) -> (String, Vec<i64>,
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_affiliate_pages_match_the_model() {
     let mut dice = Dice::new(seed());
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let mut companies = Vec::new();
     for _ in 0..2 {
         companies.push((new_company(), Vec::new()));
     }
     // The companies' IDs alternate.
+    let mut rows = Vec::new();
     for place in 0..AFFILIATES {
         for (company, affiliates) in &mut companies {
-            affiliates.push(Affiliate::random(&mut dice, &service.pool, *company, place).await);
+            let affiliate = Affiliate::random(&mut dice, rows.len() as i64 + 1, place);
+            rows.push(affiliate.row(*company));
+            affiliates.push(affiliate);
         }
     }
-    for number in 0..QUERIES {
-        let (company, affiliates) = dice.pick(&companies);
-        let (query, ids, meta) = random_query(&mut dice, affiliates);
-        let text = match number % 3 {
-            0 => service.rest(*company).get(&query).await.text,
-            1 => service.rest_remote(*company).get(&query).await.text,
-            _ => ask_over_grpc(&service.grpc(*company).await, "GET", &query, None).await.unwrap(),
-        };
-        let page: Value = serde_json::from_str(&text).unwrap();
+    write::insert(&service.pool, "affiliates", &rows).await;
+    let clients = join_all(companies.iter().map(|(company, _)| Clients::connect(&service, *company))).await;
+    let queries: Vec<_> = (0..QUERIES)
+        .map(|number| {
+            let company = dice.below(companies.len());
+            let layer = [Layer::Rest, Layer::RestRemote, Layer::Grpc][number % 3];
+            (company, layer, random_query(&mut dice, &companies[company].1))
+        })
+        .collect();
+    let compared = stream::iter(&queries).for_each_concurrent(AT_ONCE, async |(company, layer, (query, ids, meta))| {
+        let page: Value = serde_json::from_str(&clients[*company].get(*layer, query).await).unwrap();
         let found: Vec<i64> = page["data"].as_array().unwrap().iter().map(|it| it["id"].as_i64().unwrap()).collect();
-        assert_eq!((found, &page["meta"]), (ids, &meta), "{query} with COMPLIANCE_MODEL_SEED={}", seed());
-    }
+        assert_eq!((&found, &page["meta"]), (ids, meta), "{query} with COMPLIANCE_MODEL_SEED={}", seed());
+    });
+    compared.await;
 }

@@ -2,23 +2,19 @@
 //!
 //! The values collide often: there are few days, fewer times of day and many nulls. IDs have gaps that span many buckets.
 
+use compliance_api::catalogue::Vocabulary;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use test_support::new_company;
 use time::{OffsetDateTime, macros::format_description};
 
-use super::{
-    Dice,
-    names::{
-        self, CASE_STATUS, COUNTRY, INCIDENT_STATUS, INCIDENT_TYPE, INFRACTION_NAME, INFRACTION_TYPE, NOTICE_STATUS,
-        RISK_LEVEL, SUB_STATUS, TRANSCRIPTION_STATUS,
-    },
-    write,
-};
-
+use super::{Dice, write};
 use crate::cases::records;
 
 pub(super) const DAY: i64 = 86_400;
+/// Some countries: numeric code and short name.
+const COUNTRY: &[(i16, &str)] =
+    &[(276, "Germany"), (484, "Mexico"), (250, "France"), (392, "Japan"), (76, "Brazil"), (36, "Australia")];
 
 pub(super) struct World {
     pub(super) companies: Vec<Company>,
@@ -108,6 +104,7 @@ impl Company {
 
     /// Adds infractions to a third of the URLs and to their expected records.
     async fn add_infractions(&mut self, dice: &mut Dice, pool: &PgPool) {
+        let mut rows = Vec::new();
         for url in &mut self.urls {
             if !dice.once_in(3) {
                 continue;
@@ -117,66 +114,54 @@ impl Company {
                 // A URL's infractions have different types and names.
                 let kind = (kind > 0).then_some(kind);
                 let (name, date) = (dice.unless(2, |dice| 1 + dice.below(21)), random_moment(dice));
-                insert_infraction(pool, self.number, url.id, kind, name, date).await;
+                rows.push(json!({
+                    "company_id": self.number, "url_id": url.id, "infraction_type_id": kind, "infraction_name_id": name,
+                    "created_date": sql_moment(Some(date)),
+                }));
                 expected_rows.push(format!(
                     r#"{{"infraction_type":{},"infraction_name":{},"created_date":"{}"}}"#,
-                    names::json(INFRACTION_TYPE, kind),
-                    names::json(INFRACTION_NAME, name),
+                    name_json(Vocabulary::InfractionType, kind),
+                    name_json(Vocabulary::InfractionName, name),
                     moment(date)
                 ));
             }
             let infractions = format!(r#""infractions":[{}]"#, expected_rows.join(","));
             url.json = url.json.replace(r#""infractions":[]"#, &infractions);
         }
+        write::insert(pool, "infractions", &rows).await;
     }
 
     /// Adds incidents to most cases and to their expected records.
     async fn add_incidents(&mut self, dice: &mut Dice, pool: &PgPool) {
+        let mut rows = Vec::new();
         for case in &mut self.cases {
             if dice.once_in(3) {
                 continue;
             }
             let mut expected_rows = Vec::new();
             for number in 0..dice.below(4) {
-                let (kind, reference) = (2 + dice.below(3), format!("ref {number}"));
+                let (id, kind, reference) = (rows.len() + 1, 2 + dice.below(3), format!("ref {number}"));
                 let infraction = dice.unless(2, |dice| 1 + dice.below(8));
-                let id: i64 = sqlx::query_scalar(
-                    "insert into incidents (company_id, case_id, incident_type, reference, infraction_type_id)
-                    values ($1, $2, $3::int, $4, $5::int) returning id",
-                )
-                .bind(self.number)
-                .bind(case.id)
-                .bind(kind as i32)
-                .bind(&reference)
-                .bind(infraction.map(|id| id as i32))
-                .fetch_one(pool)
-                .await
-                .unwrap();
+                rows.push(json!({
+                    "company_id": self.number, "case_id": case.id, "id": id, "incident_type": kind,
+                    "reference": reference, "infraction_type_id": infraction,
+                }));
                 expected_rows.push(format!(
-                    r#"{{"incident_id":{id},"incident_type":"{}","infraction_type":{},"infraction_name":null,"url_id":null,"url":null,"reference":"{reference}"}}"#,
-                    INCIDENT_TYPE[kind - 1],
-                    names::json(INFRACTION_TYPE, infraction)
+                    r#"{{"incident_id":{id},"incident_type":{},"infraction_type":{},"infraction_name":null,"url_id":null,"url":null,"reference":"{reference}"}}"#,
+                    name_json(Vocabulary::IncidentType, Some(kind)),
+                    name_json(Vocabulary::InfractionType, infraction)
                 ));
             }
             case.json =
                 case.json.replace(r#""incidents":[]"#, &format!(r#""incidents":[{}]"#, expected_rows.join(",")));
         }
+        write::insert(pool, "incidents", &rows).await;
     }
 }
 
-async fn insert_infraction(pool: &PgPool, company: i64, url: i64, kind: Option<usize>, name: Option<usize>, date: i64) {
-    sqlx::query(
-        "insert into infractions (company_id, url_id, infraction_type_id, infraction_name_id, created_date)
-        values ($1, $2, $3::int, $4::int, $5::timestamptz)",
-    )
-    .bind(company)
-    .bind(url)
-    .bind(kind.map(|id| id as i32))
-    .bind(name.map(|id| id as i32))
-    .bind(OffsetDateTime::from_unix_timestamp(date).unwrap())
-    .execute(pool)
-    .await
-    .unwrap();
+/// Returns a default name as JSON, or `null` if the ID is absent.
+fn name_json(vocabulary: Vocabulary, id: Option<usize>) -> String {
+    id.map_or("null".to_owned(), |id| json!(vocabulary.default_name(id as i32).unwrap()).to_string())
 }
 
 fn client_id(place: usize) -> String {
@@ -221,7 +206,7 @@ fn random_urls(dice: &mut Dice, company: &Company, count: usize) -> Vec<Url> {
             ("id", id.to_string()),
             ("url", json!(url).to_string()),
             ("domain", r#""example.org""#.to_owned()),
-            ("incident_status", names::json(INCIDENT_STATUS, Some(status))),
+            ("incident_status", name_json(Vocabulary::UrlIncidentStatus, Some(status))),
             ("disabled", yes_no(disabled)),
             ("false_positive", false_positive.map_or("null".to_owned(), yes_no)),
             ("country", text(country.map(|(_, name)| name.to_owned()))),
@@ -233,7 +218,7 @@ fn random_urls(dice: &mut Dice, company: &Company, count: usize) -> Vec<Url> {
             ("affiliate_id", text(place.map(client_id))),
             ("case_id", case.map_or("null".to_owned(), |case| case.to_string())),
             ("note", format!("\"note {id}\"")),
-            ("transcription_status", names::json(TRANSCRIPTION_STATUS, transcription)),
+            ("transcription_status", name_json(Vocabulary::TranscriptionStatus, transcription)),
         ]);
         records.push(Url { id, discovery, review, seen, row, json });
     }
@@ -260,10 +245,10 @@ fn random_cases(dice: &mut Dice, company: &Company, count: usize) -> Vec<Case> {
         let json = records::case(&[
             ("case_id", id.to_string()),
             ("tags", json!(tags).to_string()),
-            ("case_status", names::json(CASE_STATUS, Some(status))),
-            ("sub_status", names::json(SUB_STATUS, sub_status)),
-            ("notice_status", names::json(NOTICE_STATUS, notice)),
-            ("risk_level", names::json(RISK_LEVEL, risk)),
+            ("case_status", name_json(Vocabulary::CaseStatus, Some(status))),
+            ("sub_status", name_json(Vocabulary::CaseSubStatus, sub_status)),
+            ("notice_status", name_json(Vocabulary::NoticeStatus, notice)),
+            ("risk_level", name_json(Vocabulary::RiskLevel, risk)),
             ("case_country", country.map_or("null".to_owned(), |(_, name)| json!(name).to_string())),
             ("created_date", moment_json(Some(created))),
             ("closed_date", moment_json(closed)),

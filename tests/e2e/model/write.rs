@@ -43,8 +43,10 @@ pub(super) async fn write(dice: &mut Dice, pool: &PgPool, table: &str, company: 
     }
 }
 
-async fn insert(pool: &PgPool, table: &str, rows: &[Value]) {
-    let columns: Vec<&str> = rows[0].as_object().unwrap().keys().map(String::as_str).collect();
+/// Inserts rows, which all have the same columns.
+pub(super) async fn insert(pool: &PgPool, table: &str, rows: &[Value]) {
+    let Some(first) = rows.first() else { return };
+    let columns: Vec<&str> = first.as_object().unwrap().keys().map(String::as_str).collect();
     let columns = columns.join(", ");
     let statement =
         format!("insert into {table} ({columns}) select {columns} from jsonb_populate_recordset(null::{table}, $1)");
