@@ -42,7 +42,7 @@ const CHANGED: &str = r#"{"code":"412","status":"error","detail":{"msg":"The rec
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn if_match_guards_single_affiliate_updates() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
         let name = format!("A {}", rest.get("/affiliates").await.text.len());
@@ -101,7 +101,7 @@ async fn if_match_guards_single_affiliate_updates() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_concurrent_update_per_etag_wins() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     let (local, remote) = (service.rest(company), service.rest_remote(company));
     let id = affiliate(&local, "A").await;
@@ -120,7 +120,7 @@ async fn one_concurrent_update_per_etag_wins() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unchanged_records_return_304() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     let rest = service.rest(company);
     let id = affiliate(&rest, "A").await;
@@ -169,7 +169,7 @@ async fn unchanged_records_return_304() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn compressed_records_have_their_own_etags() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     let rest = service.rest(company);
     let id = affiliate(&rest, "A").await;
@@ -186,39 +186,10 @@ async fn compressed_records_have_their_own_etags() {
     assert_eq!(put(&rest, id, json!({"id": id, "city": "Bonn"}), &[&coded]).await.status, 412);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stale_etags_do_not_erase_affiliates() {
-    let service = TestService::start().await;
-    let company = new_company();
-    for rest in [service.rest(company), service.rest_remote(company)] {
-        let id = affiliate(&rest, &format!("A {}", rest.get("/affiliates").await.text.len())).await;
-        let path = format!("/affiliates/{id}");
-        let first = tag(&rest, &path).await;
-        put(&rest, id, json!({"id": id, "city": "Bern"}), &[]).await.with_status(200);
-        let erase = async |path: &str, if_match: &str| {
-            RestResponse::of(rest.request("DELETE", path).header("If-Match", if_match)).await
-        };
-        for stale in ["\"0\"", first.as_str(), "W/\"2\"", "\"x\""] {
-            let refused = erase(&path, stale).await;
-            assert_eq!((refused.status, refused.text.as_str()), (412, CHANGED), "{stale}");
-        }
-        for malformed in ["7", ""] {
-            let refused = erase(&path, malformed).await;
-            assert_eq!((refused.status, refused.paths()), (422, vec!["If-Match".to_owned()]), "{malformed}");
-        }
-        assert_eq!(erase("/affiliates/999999999", "\"0\"").await.status, 404);
-        let present = tag(&rest, &path).await;
-        erase(&path, &format!("\"0\", {present}")).await.with_status(200);
-        assert_eq!(erase(&path, "*").await.status, 404);
-        let id = affiliate(&rest, "Any").await;
-        erase(&format!("/affiliates/{id}"), "*").await.with_status(200);
-    }
-}
-
 /// Tests every write route with every condition it does not support.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unsupported_conditions_are_rejected() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     let rest = service.rest(company);
     let id = affiliate(&rest, "A").await;
@@ -251,7 +222,7 @@ async fn unsupported_conditions_are_rejected() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unchanged_values_keep_the_etag() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
         let name = format!("A {}", rest.get("/affiliates").await.text.len());
@@ -275,7 +246,7 @@ async fn unchanged_values_keep_the_etag() {
 /// Tests every write that accepts `If-Match`, except erasures, which leave no record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_return_the_same_etag_as_writes() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     let rest = service.rest(company);
     let uplines = [affiliate(&rest, "Upline").await, affiliate(&rest, "Affiliate").await];
@@ -324,86 +295,58 @@ async fn reads_return_the_same_etag_as_writes() {
     }
 }
 
+/// Tests every write that accepts `If-Match`. The service checks the request (422), the record (404) and then the etag (412).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stale_etags_do_not_change_cases() {
-    let service = TestService::start().await;
+async fn stale_etags_change_nothing() {
+    let service = TestService::shared().await;
     let company = new_company();
-    affiliate(&service.rest(company), "A").await;
-    let case = CaseInput { client_affiliate_id: Some("A".to_owned()), ..CaseInput::default() };
     for (number, rest) in [service.rest(company), service.rest_remote(company)].into_iter().enumerate() {
+        let affiliate_id = affiliate(&rest, &format!("A {number}")).await;
+        let url_id = url(&rest, &format!("https://example.org/{number}")).await;
+        let case = CaseInput { affiliate_id: Some(affiliate_id), ..CaseInput::default() };
         let request_id = Some(format!("r {number}"));
-        let request = OpenCaseRequest { request_id, case: Some(case.clone()), ..OpenCaseRequest::default() };
-        let path = format!("/cases/{}", service.grpc(company).await.open(request).await);
-        let change = async |method: &str, path: &str, tag: &str, body: serde_json::Value| {
-            RestResponse::of(rest.request(method, path).header("If-Match", tag).body(body.to_string())).await
-        };
-        let read = tag(&rest, &path).await;
-        let first = change("PATCH", &path, &read, json!({"note": "1"})).await;
-        assert_eq!(first.status, 200, "{}", first.text);
-        let changed = first.header("etag").unwrap().to_owned();
-        for (method, action, body) in [
-            ("PATCH", "", json!({"note": "2"})),
-            ("POST", "/resolve", json!({})),
-            ("POST", "/close", json!({})),
-            ("POST", "/reopen", json!({})),
+        let opening = OpenCaseRequest { request_id, case: Some(case), ..OpenCaseRequest::default() };
+        let case_id = service.grpc(company).await.open(opening).await;
+        for (method, record, action, body) in [
+            ("PUT", format!("/affiliates/{affiliate_id}"), "", json!({"id": affiliate_id, "city": "Bonn"})),
+            ("PATCH", format!("/urls/{url_id}"), "", json!({"note": "1", "infractions": []})),
+            ("PATCH", format!("/cases/{case_id}"), "", json!({"note": "1"})),
+            ("POST", format!("/cases/{case_id}"), "/resolve", json!({})),
+            ("POST", format!("/cases/{case_id}"), "/close", json!({})),
+            ("POST", format!("/cases/{case_id}"), "/reopen", json!({})),
+            ("DELETE", format!("/affiliates/{affiliate_id}"), "", json!({})),
         ] {
-            let stale = change(method, &format!("{path}{action}"), &read, body).await;
-            assert_eq!(stale.status, 412, "{action}: {}", stale.text);
+            let write = async |record: &str, tag: &str| {
+                let request = rest.request(method, &format!("{record}{action}")).header("If-Match", tag);
+                let request = if method == "DELETE" { request } else { request.body(body.to_string()) };
+                RestResponse::of(request).await
+            };
+            let before = rest.get(&record).await;
+            let present = before.header("etag").unwrap();
+            for stale in ["\"0\"", "\"x\"", &format!("W/{present}")] {
+                let refused = write(&record, stale).await;
+                assert_eq!(
+                    (refused.status, refused.text.as_str()),
+                    (412, CHANGED),
+                    "{method} {record}{action} {stale}"
+                );
+            }
+            for malformed in ["7", ""] {
+                assert_eq!(write(&record, malformed).await.paths(), ["If-Match"], "{method} {record}{action}");
+            }
+            let (collection, _) = record.rsplit_once('/').unwrap();
+            if method != "PUT" {
+                assert_eq!(write(&format!("{collection}/999999999"), "\"0\"").await.status, 404, "{method} {record}");
+            }
+            assert_eq!(rest.get(&record).await.text, before.text, "{method} {record}{action}");
+            write(&record, &format!("\"0\", {present}")).await.with_status(200);
+            let after = rest.get(&record).await;
+            assert_ne!(after.header("etag"), Some(present), "{method} {record}{action}");
+            if method != "DELETE" {
+                write(&record, "*").await.with_status(200);
+            }
         }
-        assert_eq!(change("POST", &format!("{path}/close"), &changed, json!({})).await.status, 200);
-        assert_eq!(rest.get(&path).await.json()["data"]["note"], "1");
-        let attach = change("POST", &format!("{path}/incidents"), "*", json!({"incidents": []})).await;
-        assert_eq!((attach.status, attach.paths()), (422, vec!["If-Match".to_owned()]));
+        let attach = rest.request("POST", &format!("/cases/{case_id}/incidents")).header("If-Match", "*");
+        assert_eq!(RestResponse::of(attach.body(r#"{"incidents":[]}"#)).await.paths(), ["If-Match"]);
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn stale_etags_do_not_change_urls() {
-    let service = TestService::start().await;
-    let company = new_company();
-    for (number, rest) in [service.rest(company), service.rest_remote(company)].into_iter().enumerate() {
-        let path = format!("/urls/{}", url(&rest, &format!("https://example.org/{number}")).await);
-        let review = async |path: &str, tag: &str, body: serde_json::Value| {
-            RestResponse::of(rest.request("PATCH", path).header("If-Match", tag).body(body.to_string())).await
-        };
-        let read = tag(&rest, &path).await;
-        assert!(!rest.get(&path).await.text.contains("etag"));
-        let first = review(&path, &read, json!({"note": "1", "infractions": [{"infraction_type": "Trademark"}]})).await;
-        first.with_status(200);
-        let changed = first.header("etag").unwrap().to_owned();
-        assert_eq!(tag(&rest, &path).await, changed);
-        for body in [json!({"note": "2"}), json!({"infractions": []}), json!({})] {
-            let stale = review(&path, &read, body).await;
-            assert_eq!((stale.status, stale.text.as_str()), (412, CHANGED));
-        }
-        let second = review(&path, &format!("\"0\", {changed}"), json!({"infractions": []})).await;
-        second.with_status(200);
-        let data = rest.get(&path).await.json()["data"].clone();
-        assert_eq!((&data["note"], &data["infractions"]), (&json!("1"), &json!([])));
-        review(&path, "*", json!({"note": "3"})).await.with_status(200);
-        // The service checks the request (422), the URL (404) and then the etag (412).
-        assert_eq!(review(&path, &read, json!({"note": 7})).await.paths(), ["note"]);
-        assert_eq!(review(&path, "7", json!({"note": "4"})).await.paths(), ["If-Match"]);
-        assert_eq!(review("/urls/999999999", &read, json!({"note": "4"})).await.status, 404);
-        assert_eq!(rest.get(&path).await.json()["data"]["note"], "3");
-    }
-}
-
-/// Responses list ignored keys, even in nested objects.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ignored_case_fields_are_reported() {
-    let service = TestService::start().await;
-    let company = new_company();
-    let rest = service.rest(company);
-    affiliate(&rest, "A").await;
-    let body = json!({
-        "request_id": "r", "colour": 1, "case": {"client_affiliate_id": "A", "priority": 1},
-        "incidents": [{"incident_type": "form", "reference": "f", "page": 3}],
-    });
-    let opened = RestResponse::of(rest.request("POST", "/cases").body(body.to_string())).await;
-    assert_eq!(opened.status, 201, "{}", opened.text);
-    assert_eq!(opened.header("x-ignored-fields"), Some("colour, case.priority, incidents.0.page"));
-    let path = opened.header("location").unwrap().trim_start_matches("/api").to_owned();
-    let closed = RestResponse::of(rest.request("POST", &format!("{path}/close")).body(r#"{"id":5}"#)).await;
-    assert_eq!((closed.status, closed.header("x-ignored-fields")), (200, Some("id")));
 }

@@ -2,7 +2,7 @@
 
 use compliance_api::{
     csv_cell,
-    v1::{ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest},
+    v1::{ListAffiliatesRequest, ListAllComplianceCasesRequest, ListAllComplianceUrlsRequest},
 };
 use serde_json::Value;
 use sqlx::AssertSqlSafe;
@@ -13,8 +13,9 @@ const CSV: &str = "text/csv";
 
 /// Inserts more records than one read returns. Their dates are not in ID order.
 const RECORDS: &str = "
-    insert into affiliates (company_id, id, client_affiliate_id, affiliate_name, country, start_date, notes)
-        select $1, n, 'C-' || n, 'Name, \"' || n || '\"', 276, '2024-01-31', case when n % 2 = 0 then E'two\\r\\nlines' end
+    insert into affiliates (company_id, id, client_affiliate_id, affiliate_name, country, status, start_date, notes)
+        select $1, n, 'C-' || n, 'Name, \"' || n || '\"', 276, case when n % 3 = 0 then 'active' end, '2024-01-31',
+            case when n % 2 = 0 then E'two\\r\\nlines' end
         from generate_series(1, 200) n;
     insert into vocabulary_entries (company_id, vocabulary, id, name) values ($1, 1, 1000, 'Parked');
     insert into compliance_cases (company_id, id, affiliate_id, case_status_id, tags, created_date)
@@ -105,10 +106,13 @@ async fn expect(rest: &RestClient, path: &str, records: &[Value]) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lists_match_in_every_format() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let [company, _] = companies(&service).await;
     let lists = [
         ("/affiliates", 200),
+        ("/affiliates?status=active", 66),
+        ("/affiliates?status=active&country=de&q=name", 66),
+        ("/affiliates?country=us", 0),
         ("/urls", 250),
         ("/urls?incident_status_id=3", 42),
         ("/urls?disabled=yes&incident_status_id=1", 20),
@@ -139,7 +143,7 @@ async fn lists_match_in_every_format() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn empty_lists_are_valid_csv_and_ndjson() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let rest = service.rest(new_company());
     for (path, names) in
         [("/affiliates", "id,client_id,"), ("/urls", "id,url,domain,"), ("/cases", "case_id,case_worker,")]
@@ -153,7 +157,7 @@ async fn empty_lists_are_valid_csv_and_ndjson() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn csv_formulas_are_escaped() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     let values = ["=1+1", "+49 30 1", "-5", "@SUM(A1)", "\t=1", "\r=1", "'=1", "plain", "a=b", "\"q\",;"];
     for (number, value) in (1_i64..).zip(values) {
@@ -170,7 +174,7 @@ async fn csv_formulas_are_escaped() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn json_is_the_default_list_format() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let [company, _] = companies(&service).await;
     let rest = service.rest(company);
     for path in ["/affiliates", "/urls?per_page=3", "/cases?per_page=3"] {
@@ -187,7 +191,7 @@ async fn json_is_the_default_list_format() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whole_lists_reject_page_parameters() {
-    let service = TestService::start().await;
+    let service = TestService::shared().await;
     let company = new_company();
     for rest in [service.rest(company), service.rest_remote(company)] {
         for path in ["/urls", "/cases"] {
@@ -204,14 +208,23 @@ async fn whole_lists_reject_page_parameters() {
             assert_eq!(accepting(&rest, &format!("{path}?distributor_id=0"), CSV).await.paths(), ["distributor_id"]);
             accepting(&rest, &format!("{path}?page=&sort_by="), CSV).await;
         }
+        assert_eq!(accepting(&rest, "/affiliates?sort_by=id&status=active", NDJSON).await.paths(), ["sort_by"]);
+        assert_eq!(rest.get("/affiliates?status=active&changed_after=0").await.paths(), ["changed_after"]);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn grpc_lists_resume_after_an_id() {
-    let service = TestService::start().await;
+async fn grpc_lists_have_filters_and_resume_after_an_id() {
+    let service = TestService::shared().await;
     let [company, _] = companies(&service).await;
     let mut grpc = service.grpc(company).await;
+    let request = ListAffiliatesRequest { status: Some("active".to_owned()), ..Default::default() };
+    let mut affiliates = grpc.affiliates.list_affiliates(request).await.unwrap().into_inner();
+    let mut found = 0;
+    while let Some(message) = affiliates.message().await.unwrap() {
+        found += message.affiliates.len();
+    }
+    assert_eq!(found, 66);
     let request = ListAllComplianceUrlsRequest { after_id: Some(100), disabled: Some(true), ..Default::default() };
     let mut urls = grpc.urls.list_all_compliance_urls(request).await.unwrap().into_inner();
     let mut ids = Vec::new();

@@ -7,57 +7,55 @@ const ITEMS: usize = 10_000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_affiliates_fit_in_one_request() {
-    let service = TestService::start().await;
-    for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
-        // Every hundredth affiliate repeats the previous affiliate's name.
-        let name = |number: usize| format!("Affiliate {}", if number % 100 == 99 { number - 1 } else { number });
-        let items: Vec<Value> = (0..ITEMS)
-            .map(|number| json!({"client_affiliate_id": number.to_string(), "affiliate_name": name(number), "country": "DE"}))
-            .collect();
-        let results = rest.post("/affiliates", json!({"affiliates": items}).to_string()).await.with_status(207);
-        let results = results.as_array().unwrap();
-        assert_eq!(results.len(), ITEMS);
-        let mut ids = Vec::new();
-        for (number, result) in results.iter().enumerate() {
-            assert_eq!(result["code"], if number % 100 == 99 { "1023" } else { "1020" });
-            assert_eq!(result["detail"]["client_affiliate_id"], number.to_string());
-            ids.extend(result["detail"]["affiliate_id"].as_i64());
-        }
-        assert_eq!(ids.len(), ITEMS - ITEMS / 100);
+    let service = TestService::shared().await;
+    let rest = service.rest_remote(new_company());
+    // Every hundredth affiliate repeats the previous affiliate's name.
+    let name = |number: usize| format!("Affiliate {}", if number % 100 == 99 { number - 1 } else { number });
+    let items: Vec<Value> = (0..ITEMS)
+        .map(|number| json!({"client_affiliate_id": number.to_string(), "affiliate_name": name(number), "country": "DE"}))
+        .collect();
+    let results = rest.post("/affiliates", json!({"affiliates": items}).to_string()).await.with_status(207);
+    let results = results.as_array().unwrap();
+    assert_eq!(results.len(), ITEMS);
+    let mut ids = Vec::new();
+    for (number, result) in results.iter().enumerate() {
+        assert_eq!(result["code"], if number % 100 == 99 { "1023" } else { "1020" });
+        assert_eq!(result["detail"]["client_affiliate_id"], number.to_string());
+        ids.extend(result["detail"]["affiliate_id"].as_i64());
+    }
+    assert_eq!(ids.len(), ITEMS - ITEMS / 100);
 
-        // Update all affiliates, and repeat the first affiliate to reach 10,000 items.
-        let changes = |ids: &[i64]| -> Vec<Value> {
-            let all = ids.iter().chain(std::iter::repeat_n(&ids[0], ITEMS - ids.len()));
-            all.map(|id| json!({"id": id, "affiliate_name": format!("Renamed {id}"), "city": "Bonn"})).collect()
-        };
-        let path = format!("/affiliates/{}", ids[0]);
-        let results = rest.put(&path, json!({"affiliates": changes(&ids)}).to_string()).await.with_status(200);
-        assert_eq!(results.as_array().unwrap().len(), ITEMS);
-        let list = rest.get("/affiliates").await.with_status(200);
-        let list = list["data"].as_array().unwrap();
-        assert_eq!(list.len(), ids.len());
-        for (record, id) in list.iter().zip(&ids) {
-            assert_eq!((&record["id"], &record["city"]), (&json!(id), &json!("Bonn")));
-            assert_eq!(record["distributor_name"], format!("Renamed {id}"));
-        }
+    // Update all affiliates, and repeat the first affiliate to reach 10,000 items.
+    let changes = |ids: &[i64]| -> Vec<Value> {
+        let all = ids.iter().chain(std::iter::repeat_n(&ids[0], ITEMS - ids.len()));
+        all.map(|id| json!({"id": id, "affiliate_name": format!("Renamed {id}"), "city": "Bonn"})).collect()
+    };
+    let path = format!("/affiliates/{}", ids[0]);
+    let results = rest.put(&path, json!({"affiliates": changes(&ids)}).to_string()).await.with_status(200);
+    assert_eq!(results.as_array().unwrap().len(), ITEMS);
+    let list = rest.get("/affiliates").await.with_status(200);
+    let list = list["data"].as_array().unwrap();
+    assert_eq!(list.len(), ids.len());
+    for (record, id) in list.iter().zip(&ids) {
+        assert_eq!((&record["id"], &record["city"]), (&json!(id), &json!("Bonn")));
+        assert_eq!(record["distributor_name"], format!("Renamed {id}"));
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_urls_fit_in_one_request() {
-    let service = TestService::start().await;
-    for rest in [service.rest(new_company()), service.rest_remote(new_company())] {
-        let urls: Vec<Value> =
-            (0..ITEMS).map(|number| json!({"url": format!("https://host{}.example/{number}", number % 777)})).collect();
-        let body = json!({"urls": urls}).to_string();
-        for code in ["1020", "1023"] {
-            let results = rest.post("/urls", body.clone()).await.with_status(201);
-            let results = results.as_array().unwrap();
-            assert_eq!(results.len(), ITEMS);
-            assert!(results.iter().all(|result| result["code"] == code), "not all results are {code}");
-        }
-        assert_eq!(rest.get("/urls?per_page=1").await.with_status(200)["meta"]["total"], ITEMS);
+    let service = TestService::shared().await;
+    let rest = service.rest_remote(new_company());
+    let urls: Vec<Value> =
+        (0..ITEMS).map(|number| json!({"url": format!("https://host{}.example/{number}", number % 777)})).collect();
+    let body = json!({"urls": urls}).to_string();
+    for code in ["1020", "1023"] {
+        let results = rest.post("/urls", body.clone()).await.with_status(201);
+        let results = results.as_array().unwrap();
+        assert_eq!(results.len(), ITEMS);
+        assert!(results.iter().all(|result| result["code"] == code), "not all results are {code}");
     }
+    assert_eq!(rest.get("/urls?per_page=1").await.with_status(200)["meta"]["total"], ITEMS);
 }
 
 const AFFILIATES: usize = 300_000;

@@ -7,9 +7,10 @@ use sqlx::PgPool;
 use test_support::{RestClient, ServerProcess, fresh_database, long_tests, new_company, token};
 
 use super::{
-    encoded::{ADD_URLS, CREATE, empty_items, send},
+    encoded::{ADD_URLS, CREATE, empty_items, refused},
     records::{self, add_transcripts},
 };
+use crate::described::calls::Core;
 
 /// Maximum process memory growth, in KiB.
 const MOST_KIB: u64 = 512 << 10;
@@ -47,7 +48,7 @@ async fn request_bodies_use_bounded_memory() {
         }
     }
     let full = [Reason::InvalidFields, Reason::RateLimited, Reason::Overloaded, Reason::BodyTooLarge];
-    for (attack, path, message, reasons) in [
+    for (attack, operation, message, reasons) in [
         ("4,000,000 items", ADD_URLS, empty_items(4_000_000), &full[..1]),
         ("100,000 items", CREATE, empty_items(100_000), &full),
         ("60 MB", CREATE, [&[0x0a, 0x80, 0x80, 0x80, 0x1c][..], &vec![0x20; 0x0380_0000]].concat(), &full),
@@ -57,7 +58,8 @@ async fn request_bodies_use_bounded_memory() {
         }
         measure(&server, &rest, &format!("gRPC: {attack}"), 8, async |number| {
             let token = token([company, others[0], others[1]][number % 3]);
-            let status = send(server.grpc(), path, &token, message.clone()).await.unwrap_err();
+            let core = Core::connect(server.grpc()).await;
+            let status = refused(&core, operation, &token, message.clone()).await;
             assert!(reasons.contains(&Error::from(&status).reason), "{status:?}");
         })
         .await;

@@ -155,7 +155,7 @@ async fn bodies_and_requests_do_not_deadlock() {
 /// Companies whose large batches wait in the database leave permits for other companies.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn blocked_companies_leave_permits_for_others() {
-    const LONG: Duration = Duration::from_secs(15);
+    const LONG: Duration = Duration::from_secs(6);
     let timeouts = Duration::from_mins(5);
     let settings = Settings { request_timeout: timeouts, ..Settings::default() };
     let service = TestService::with(Options { settings, call_timeout: timeouts, ..Options::default() }).await;

@@ -156,7 +156,7 @@ async fn call(mut clients: GrpcClients, ids: &[i64], number: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn abandoned_calls_leave_connections_clean() {
-    const CALLS: usize = 3000;
+    const CALLS: usize = 1000;
     let (service, mut observer) = core(10).await;
     let (stormy, calm) = (service.company(new_company()), service.company(new_company()));
     let mut named = Vec::new();

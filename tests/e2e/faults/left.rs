@@ -115,7 +115,8 @@ async fn abandoned_writes_never_begin() {
         let (company, ids) = company(&mut other).await;
         let mut transaction = other.begin().await.unwrap();
         lock(&mut transaction, &ids[..2]).await;
-        let (stays, leaves) = (service.grpc(company).await, service.grpc(company).await);
+        // The caller that leaves has its own connection.
+        let (stays, leaves) = (service.grpc(company).await, GrpcClients::connect(service.grpc, &token(company)).await);
         let first = async {
             let both = [update_many(&stays, &ids[..2], "held"), update_many(&stays, &ids[..2], "held")];
             futures::future::try_join_all(both).await.unwrap();

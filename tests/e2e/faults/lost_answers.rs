@@ -24,47 +24,8 @@ async fn service() -> (TestService, Proxy) {
     (service, proxy)
 }
 
-/// The service does not retry partners' writes. The partner receives a 503 and can safely repeat the write.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writes_with_lost_responses_commit_once() {
-    let (service, proxy) = service().await;
-    let rest = service.rest(new_company());
-    create(&rest, "First").await.with_status(201);
-    let list = async || rest.get("/affiliates").await.with_status(200)["data"].as_array().unwrap().clone();
-    let id = list().await[0]["id"].as_i64().unwrap();
-
-    proxy.lose_answer_to("insert into affiliates");
-    create(&rest, "Second").await.with_status(503);
-    assert!(proxy.has_lost_answer());
-    create(&rest, "Second").await.with_status(409);
-    assert_eq!(list().await.len(), 2);
-
-    proxy.lose_answer_to("insert into affiliates");
-    let batch = r#"{"affiliates":[{"client_affiliate_id":"3","affiliate_name":"Third"}]}"#;
-    rest.post("/affiliates", batch).await.with_status(503);
-    assert!(proxy.has_lost_answer());
-    assert_eq!(rest.post("/affiliates", batch).await.with_status(207)[0]["code"], "1023");
-    assert_eq!(list().await.len(), 3);
-
-    for body in [json!({"id": id, "city": "A"}), json!({"affiliates": [{"id": id, "city": "B"}]})] {
-        proxy.lose_answer_to("affiliates_pkey do update");
-        rest.put(&format!("/affiliates/{id}"), body.to_string()).await.with_status(503);
-        assert!(proxy.has_lost_answer());
-        let city = if body["city"].is_null() { "B" } else { "A" };
-        assert_eq!(rest.get(&format!("/affiliates/{id}")).await.with_status(200)["data"]["city"], city);
-    }
-
-    let urls = r#"{"urls":[{"url":"https://example.org/once"}]}"#;
-    proxy.lose_answer_to("insert into compliance_urls");
-    rest.post("/urls", urls).await.with_status(503);
-    assert!(proxy.has_lost_answer());
-    rest.post("/urls", urls).await;
-    let found = rest.get("/urls").await.with_status(200);
-    assert_eq!((&found["meta"]["total"], found["data"].as_array().unwrap().len()), (&json!(1), 1));
-}
-
-/// Tests every kind of statement for partners' writes, on both sides of each threshold. The service commits each write but returns a 503. When the
-/// partner repeats the write, the service finds a duplicate.
+/// Tests every kind of statement for partners' writes, on both sides of each threshold. The service commits each write but does not retry it: the
+/// partner gets a 503. When the partner repeats the write, the service finds a duplicate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn repeated_writes_are_never_applied_twice() {
     let few = core_server::limits::FEW_URLS;
@@ -73,6 +34,10 @@ async fn repeated_writes_are_never_applied_twice() {
     let company = new_company();
     for (layer, rest) in [service.rest(company), service.rest_remote(company)].iter().enumerate() {
         let insert = "insert into affiliates";
+        proxy.lose_answer_to(insert);
+        create(rest, &format!("Single {layer}")).await.with_status(503);
+        assert!(proxy.has_lost_answer());
+        create(rest, &format!("Single {layer}")).await.with_status(409);
         // `COPY` runs in a transaction.
         for (count, statement) in [(2, insert), (many - 1, insert), (many, "COMMIT"), (many + 1, "COMMIT")] {
             let name = |number| format!("{layer} {count} {number}");
@@ -97,18 +62,22 @@ async fn repeated_writes_are_never_applied_twice() {
         let list = rest.get("/affiliates").await.with_status(200);
         let [one, other] = [&list["data"][0]["id"], &list["data"][1]["id"]];
         let city = format!("of layer {layer}");
-        for (changes, statement, expected) in [
-            (json!([{"id": one, "city": city}, {"id": other, "city": "X"}]), "affiliates_pkey do update", json!(city)),
-            (json!([{"id": one, "city": "Y"}, {"id": one, "city": null}]), "COMMIT", Value::Null),
+        let update = "affiliates_pkey do update";
+        for (body, statement, expected) in [
+            (json!({"id": one, "city": "A"}), update, json!("A")),
+            (json!({"affiliates": [{"id": one, "city": city}, {"id": other, "city": "X"}]}), update, json!(city)),
+            (json!({"affiliates": [{"id": one, "city": "Y"}, {"id": one, "city": null}]}), "COMMIT", Value::Null),
         ] {
             proxy.lose_answer_to(statement);
-            let body = json!({"affiliates": changes}).to_string();
-            rest.put(&format!("/affiliates/{one}"), body).await.with_status(503);
-            assert!(proxy.has_lost_answer(), "{changes}");
+            rest.put(&format!("/affiliates/{one}"), body.to_string()).await.with_status(503);
+            assert!(proxy.has_lost_answer(), "{body}");
             let read = rest.get(&format!("/affiliates/{one}")).await.with_status(200);
-            assert_eq!(read["data"]["city"], expected, "{changes}");
+            assert_eq!(read["data"]["city"], expected, "{body}");
         }
     }
+    let rows = "select (select count(*) from affiliates), (select count(*) from compliance_urls)";
+    let rows: (i64, i64) = sqlx::query_as(rows).fetch_one(&service.pool).await.unwrap();
+    assert_eq!(rows, (2 * (1 + 2 + 3 * many as i64), 2 * (1 + 3 * few as i64 + 100)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

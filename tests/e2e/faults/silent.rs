@@ -22,7 +22,8 @@ async fn service() -> (TestService, Proxy, RestClient) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_fail_fast_on_a_silent_database() {
-    let (_service, proxy, rest) = service().await;
+    let (service, proxy, rest) = service().await;
+    let remote = RestClient::new(service.rest_remote, None);
     let (mut noticed, mut served) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         assert_eq!(status(&rest, "/readyz").await, 200);
@@ -36,6 +37,7 @@ async fn calls_fail_fast_on_a_silent_database() {
             }
         });
         noticed.push(until("/readyz reports the outage", async || status(&rest, "/readyz").await == 503).await);
+        until("the gateway reports the outage", async || status(&remote, "/readyz").await == 503).await;
         let mut times = Vec::new();
         for _ in 0..10 {
             assert_eq!(status(&rest, "/livez").await, 200);
