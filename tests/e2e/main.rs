@@ -29,6 +29,7 @@ mod outage;
 mod plans;
 mod programs;
 mod rate_limit;
+mod real_input;
 mod restore;
 mod roles;
 mod sizes;
