@@ -57,9 +57,10 @@ fn operation(pool: &DescriptorPool, path: &str, method: &MethodDescriptor) -> an
     let work = options::variant_of(&kinds, work)?;
     let level = method.options().get_field_by_name("idempotency_level").and_then(|level| level.as_enum_number());
     Ok(format!(
-        "Self {{ path: {path:?}, request: &crate::description::{}, streams: {}, is_read: {}, authorization: {authorization}, work: Work::{work} }}",
+        "Self {{ path: {path:?}, request: &crate::description::{}, streams: {}, streams_responses: {}, is_read: {}, authorization: {authorization}, work: Work::{work} }}",
         static_name(&method.input()),
         method.is_client_streaming(),
+        method.is_server_streaming(),
         level == Some(IdempotencyLevel::NoSideEffects as i32),
     ))
 }

@@ -38,6 +38,8 @@ pub struct Operation {
     pub request: &'static Message,
     /// Whether the operation accepts a stream of requests.
     pub streams: bool,
+    /// Whether the operation returns a stream of responses.
+    pub streams_responses: bool,
     /// Whether the operation only reads, so callers can retry it.
     pub is_read: bool,
     /// Who can call the operation.

@@ -40,8 +40,11 @@ use crate::{
     settings::Settings,
 };
 
-/// Operations with long responses: lists of any length, and endless watches.
-const LONG: [&str; 2] = [Operation::LIST_AFFILIATES.path, Operation::WATCH_CHANGES.path];
+/// Returns whether an operation's responses can be long: lists of any length, and endless watches.
+fn has_long_responses(path: &str) -> bool {
+    // A batch of reads ends as soon as the core has read its records.
+    path != Operation::BATCH_READ.path && Operation::at(path).is_some_and(|operation| operation.streams_responses)
+}
 
 #[derive(Debug)]
 pub(super) struct Cores {
@@ -146,7 +149,7 @@ impl RemoteCore {
     /// Sends a request, and waits for the response head.
     pub(super) async fn call(&self, request: http::Request<Body>) -> Result<http::Response<Body>, transport::Error> {
         let _in_flight = Arc::clone(&self.in_flight);
-        if LONG.contains(&request.uri().path()) {
+        if has_long_responses(request.uri().path()) {
             let (connection, counter) = self.connection_for_a_long_response();
             let response = connection.oneshot(request).await?;
             return Ok(response.map(|body| Body::new(GuardedBody::new(body, false, counter))));

@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use super::{Cores, RemoteCore, resolve};
+use compliance_api::wire::Operation;
+
+use super::{Cores, RemoteCore, has_long_responses, resolve};
 use crate::{remote::address::Address, settings::Settings};
 
 fn cores(urls: &str) -> Cores {
@@ -35,6 +37,25 @@ async fn failed_cores_are_picked_last() {
     assert_eq!(names([cores.pick(&[]), cores.pick(&[])]), ["http://10.0.0.1:1/", "http://10.0.0.2:2/"]);
     assert_eq!(names([cores.pick(std::slice::from_ref(&first))]), ["http://10.0.0.2:2/"]);
     assert!(cores.pick(&[first, second]).is_none());
+}
+
+/// On a shared connection, unread lists and watches would block other calls.
+#[test]
+fn streamed_responses_are_long() {
+    let long = Operation::ALL.iter().map(|operation| operation.path).filter(|path| has_long_responses(path));
+    let long: Vec<_> = long.filter_map(|path| path.rsplit('/').next()).collect();
+    let expected = [
+        "SyncAffiliates",
+        "ListAffiliates",
+        "WatchChanges",
+        "ListAllComplianceCases",
+        "ListAllComplianceUrls",
+        "StreamComplianceUrls",
+        "ExportCases",
+        "ExportUrls",
+        "StreamUrlObservations",
+    ];
+    assert_eq!(long, expected);
 }
 
 #[tokio::test]
