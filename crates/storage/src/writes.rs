@@ -14,10 +14,7 @@ use futures::{FutureExt as _, future::join_all};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-use self::send::{
-    Failure, PendingWrite, SharedWrites, WaitingWrite, company_of, count_failure, keys_of, respond_failed,
-    without_conflicts,
-};
+use self::send::{PendingWrite, SharedWrites, Unwritten, WaitingWrite, company_of, keys_of, without_conflicts};
 pub use self::{
     queues::{CompanyQueue, Queues, WritePermit},
     send::Write,
@@ -61,33 +58,21 @@ impl<W: Write> RunBatch for Writer<W> {
         let separate = &self.0;
         // The permits make the companies' batches wait for the statement. A company with other writes receives no permit.
         let mut permits = HashMap::new();
-        for pending in &batch {
+        let (free, busy): (Vec<_>, Vec<_>) = batch.into_iter().partition(|pending| {
             let company = company_of::<W>(pending);
             let permit = || separate.queue.try_all(company).filter(|_| !separate.contains(company));
-            permits.entry(company).or_insert_with(permit);
-        }
-        let is_free = |pending: &WaitingWrite<W>| permits.get(&company_of::<W>(pending)).is_some_and(Option::is_some);
-        let (free, busy): (Vec<_>, Vec<_>) = batch.into_iter().partition(is_free);
+            permits.entry(company).or_insert_with(permit).is_some()
+        });
         let (now, later) = without_conflicts(free, MAX_BATCH, keys_of::<W>);
         separate.add(later.into_iter().chain(busy));
         let parts = separate.shared.pool.divided(now, company_of::<W>);
-        join_all(parts.into_iter().map(|part| self.write_shared(part))).await;
-    }
-}
-
-impl<W: Write> Writer<W> {
-    /// Writes items with one statement. If it fails, writes each company's items separately.
-    async fn write_shared(&self, items: Vec<WaitingWrite<W>>) {
-        let Self(separate) = self;
-        match separate.shared.write(items).await {
-            Ok(()) => {}
-            Err((items, Failure::Unavailable(error))) => respond_failed::<W>(items, &error),
-            Err((items, failure)) => {
-                count_failure(&failure);
-                // A single item may be the cause.
-                separate.add(items);
+        join_all(parts.into_iter().map(async |part| {
+            // A single item may be the cause.
+            if let Err(unwritten) = separate.shared.write(part).await {
+                separate.add(unwritten.items);
             }
-        }
+        }))
+        .await;
     }
 }
 
@@ -145,38 +130,26 @@ impl<W: Write> SeparateWrites<W> {
     async fn write_all(&self, company: i64) -> Result<(), Error> {
         // After a statement with several items fails, each item is sent in its own statement.
         let (mut remaining, mut single_items) = (Vec::new(), 0_usize);
-        let (mut is_locked, mut lock_retry) = (false, None);
+        let mut is_locked = false;
         loop {
             // Waiting for the company's batches in the database would occupy a connection.
-            let write_permit = self.queue.all(company).await?;
-            let mut in_flight = None;
-            if is_locked {
-                lock_retry = Some(write_permit.lock_retry(lock_retry).await?);
-            } else {
-                lock_retry = None;
-                in_flight = self.in_flight.acquire().await.ok();
-            }
+            let _write_permit = self.queue.all(company).await?;
+            let statements = if is_locked { &self.queue.lock_retries } else { &self.in_flight };
+            let _statement = statements.acquire().await;
             let Some(waiting) = self.next(company, remaining) else { return Ok(()) };
             let most = if single_items > 0 { 1 } else { MAX_BATCH };
             single_items = single_items.saturating_sub(1);
             let (now, later) = without_conflicts(waiting, most, keys_of::<W>);
             remaining = later;
             let written = self.shared.write(now).await;
-            drop(in_flight);
+            is_locked = matches!(written, Err(Unwritten { is_locked: true, .. }));
             match written {
-                Ok(()) => is_locked = false,
-                Err((items, Failure::Unavailable(error))) => respond_failed::<W>(items, &error),
-                Err((items, Failure::Refused(error))) if items.len() == 1 => respond_failed::<W>(items, &error),
-                Err((items, failure)) => {
-                    count_failure(&failure);
-                    is_locked = matches!(failure, Failure::Locked);
-                    if items.len() > 1 {
-                        single_items = items.len();
-                        remaining.splice(0..0, items).for_each(drop);
-                    } else {
-                        remaining.extend(items);
-                    }
+                Err(Unwritten { items, .. }) if items.len() > 1 => {
+                    single_items = items.len();
+                    remaining.splice(0..0, items).for_each(drop);
                 }
+                Err(Unwritten { items, .. }) => remaining.extend(items),
+                Ok(()) => {}
             }
         }
     }

@@ -1,12 +1,12 @@
 //! Per-company write queues. Writes that would block each other in the database wait here, without a connection.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use admission::CompanySemaphores;
 use compliance_api::error::Error;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::{Instant, sleep},
+    time::Instant,
 };
 
 use crate::{
@@ -20,8 +20,6 @@ use crate::{
 
 /// Maximum number of statements that retry a lock, even with many connections.
 const MAX_LOCK_RETRIES: u32 = 4;
-/// Delay before the next retry. Each attempt costs as much as a write.
-const LOCK_PAUSE: Duration = Duration::from_millis(200);
 /// Maximum number of concurrent batches per company. One may wait for another's lock.
 const BATCHES_PER_COMPANY: u32 = 2;
 /// [`BATCHES_PER_COMPANY`] for internal services. Most batches are small and write different records, so a commit can serve more of them.
@@ -67,8 +65,8 @@ impl Queues {
 pub struct CompanyQueue {
     most: u32,
     companies: CompanySemaphores,
-    /// Permits for statements blocked by a lock, shared by all queues.
-    lock_retries: Arc<Semaphore>,
+    /// Permits for statements blocked by a lock, shared by all queues. They leave most connections free for other statements.
+    pub(super) lock_retries: Arc<Semaphore>,
 }
 
 /// Permit for one batch or for all of a company's writes, until dropped.
@@ -105,18 +103,6 @@ impl CompanyQueue {
 }
 
 impl WritePermit {
-    /// Waits for a permit to retry a statement blocked by a lock.
-    ///
-    /// The permits leave most connections free for other statements. `last` is the previous attempt's permit.
-    pub async fn lock_retry(&self, last: Option<OwnedSemaphorePermit>) -> Result<OwnedSemaphorePermit, Error> {
-        if last.is_some() {
-            sleep(LOCK_PAUSE).await;
-        }
-        // Other companies go first.
-        drop(last);
-        Arc::clone(&self.lock_retries).acquire_owned().await.map_err(|_| Error::internal())
-    }
-
     /// Runs a call's write, which may send batches.
     ///
     /// Retries it after errors that `can_retry` accepts, or if it waited too long for a lock.
@@ -132,7 +118,9 @@ impl WritePermit {
             match pool.try_write(can_retry, &run).await {
                 Err(error) if is_lock_timeout_of_write(&error) && start.elapsed() < LOCK_WAIT => {
                     count_retry(RETRY_LOCK);
-                    retry = Some(self.lock_retry(retry.take()).await?);
+                    // Other companies go first.
+                    drop(retry.take());
+                    retry = self.lock_retries.acquire().await.ok();
                 }
                 written => return written.map_err(from_database),
             }
@@ -163,20 +151,10 @@ mod tests {
         later.await.unwrap();
     }
 
-    #[tokio::test]
-    async fn lock_retry_limit_scales_with_connections() {
+    #[test]
+    fn lock_retry_limit_scales_with_connections() {
         for (connections, most) in [(1, 1), (8, 2), (16, 4), (64, 4)] {
-            let queue = queue(connections);
-            let mut waiting = Vec::new();
-            for company in 0..most {
-                let permit = queue.one(company).await.unwrap();
-                waiting.push(permit.lock_retry(None).await.unwrap());
-            }
-            let permit = queue.one(most).await.unwrap();
-            let mut next = Box::pin(permit.lock_retry(None));
-            assert!(poll!(next.as_mut()).is_pending());
-            waiting.pop();
-            drop(next.await.unwrap());
+            assert_eq!(queue(connections).lock_retries.available_permits(), most, "{connections}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::HashSet, hash::Hash, pin::pin, sync::Arc, task::Poll};
 use batcher::{Pending, Reply};
 use compliance_api::error::Error;
 use futures::{future::join_all, poll};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout};
 
 use crate::{
     database::{Connections, Session},
@@ -60,16 +60,11 @@ pub(super) struct PendingWrite<T> {
 
 pub(super) type WaitingWrite<W> = Pending<PendingWrite<<W as Write>::Item>, Result<<W as Write>::Written, Error>>;
 
-/// Why a statement wrote nothing.
-pub(super) enum Failure {
-    /// The statement waited too long for a lock.
-    Locked,
-    /// The database cannot be reached, or the statement took too long.
-    Unavailable(Error),
-    /// The statement failed, perhaps because of one item.
-    Refused(Error),
-    /// All callers have disconnected.
-    Abandoned,
+/// Items that a statement did not write, but that another statement can.
+pub(super) struct Unwritten<W: Write> {
+    pub(super) items: Vec<WaitingWrite<W>>,
+    /// Whether the statement waited too long for a lock. Otherwise, one of several items may be invalid.
+    pub(super) is_locked: bool,
 }
 
 impl<T> PendingWrite<T> {
@@ -95,52 +90,50 @@ pub(super) fn keys_of<W: Write>(pending: &WaitingWrite<W>) -> Vec<W::Key> {
 }
 
 impl<W: Write> SharedWrites<W> {
-    /// Writes items and responds to their callers. Returns the items if nothing was written.
-    pub(super) async fn write(&self, batch: Vec<WaitingWrite<W>>) -> Result<(), (Vec<WaitingWrite<W>>, Failure)> {
+    /// Writes items and responds to their callers.
+    pub(super) async fn write(&self, batch: Vec<WaitingWrite<W>>) -> Result<(), Unwritten<W>> {
         let span = statement_context::batch_span(W::NAME, batch.iter().map(|pending| &pending.request.request));
         StatementContext::of(W::NAME).run(span.run(self.write_named(batch))).await
     }
 
-    async fn write_named(&self, mut batch: Vec<WaitingWrite<W>>) -> Result<(), (Vec<WaitingWrite<W>>, Failure)> {
-        let start = Instant::now();
-        let (deadline, mut tries) = (start + COALESCED_TIMEOUT, 1);
-        let add_spent = |batch: &mut Vec<WaitingWrite<W>>| {
-            for pending in batch {
-                pending.request.spent = pending.request.spent.since(start.into_std());
+    async fn write_named(&self, mut batch: Vec<WaitingWrite<W>>) -> Result<(), Unwritten<W>> {
+        let (start, mut tries) = (Instant::now(), 1);
+        let writing = async {
+            loop {
+                match self.try_write(&mut batch).await {
+                    Err(error) if self.pool.may_retry(&error, is_contention, &mut tries).await => {}
+                    written => break written,
+                }
             }
         };
-        let failure = loop {
-            if batch.is_empty() {
-                break Failure::Abandoned;
+        let written = timeout(COALESCED_TIMEOUT, writing).await;
+        for pending in &mut batch {
+            pending.request.spent = pending.request.spent.since(start.into_std());
+        }
+        let error = match written {
+            Ok(Ok(written)) => {
+                log_if_slow::<W>(&batch);
+                batch.into_iter().zip(written).for_each(|(pending, written)| pending.respond(Ok(written)));
+                return Ok(());
             }
-            match timeout_at(deadline, self.try_write(&mut batch)).await {
-                Ok(Ok(Some(written))) => {
-                    add_spent(&mut batch);
-                    log_if_slow::<W>(&batch);
-                    batch.into_iter().zip(written).for_each(|(pending, written)| pending.respond(Ok(written)));
-                    return Ok(());
-                }
-                Ok(Ok(None)) => batch.clear(),
-                Ok(Err(error)) if self.pool.may_retry(&error, is_contention, &mut tries).await => {}
-                Ok(Err(error)) if is_lock_timeout_of_write(&error) => break Failure::Locked,
-                // Every other statement would also fail.
-                Ok(Err(error))
-                    if is_disconnected(&error)
-                        || is_exhausted(&error)
-                        || matches!(error, sqlx::Error::PoolTimedOut) =>
-                {
-                    break Failure::Unavailable(from_database(error));
-                }
-                Ok(Err(error)) => break Failure::Refused(from_database(error)),
-                Err(_) => break Failure::Unavailable(Error::deadline_exceeded()),
+            Ok(Err(error)) if is_lock_timeout_of_write(&error) => {
+                count_retry(RETRY_LOCK);
+                return Err(Unwritten { items: batch, is_locked: true });
             }
+            Ok(Err(error)) if batch.len() > 1 && !fails_every_statement(&error) => {
+                count_retry(RETRY_CONFLICT);
+                return Err(Unwritten { items: batch, is_locked: false });
+            }
+            Ok(Err(error)) => from_database(error),
+            Err(_) => Error::deadline_exceeded(),
         };
-        add_spent(&mut batch);
-        Err((batch, failure))
+        log_if_slow::<W>(&batch);
+        respond_all(batch, &error);
+        Ok(())
     }
 
-    /// Sends a statement for the callers that are still waiting. Returns `None` if all have disconnected.
-    async fn try_write(&self, batch: &mut Vec<WaitingWrite<W>>) -> Result<Option<Vec<W::Written>>, sqlx::Error> {
+    /// Sends a statement for the callers that are still waiting, and removes the others.
+    async fn try_write(&self, batch: &mut Vec<WaitingWrite<W>>) -> Result<Vec<W::Written>, sqlx::Error> {
         let company_id = batch.first().map_or(0, company_of::<W>);
         let pool = self.pool.of_company(company_id);
         let mut borrowing = pin!(pool.borrow_connection());
@@ -161,7 +154,7 @@ impl<W: Write> SharedWrites<W> {
         respond_all(late, &Error::deadline_exceeded());
         if batch.is_empty() {
             borrowed.unused();
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let (requests, replies): (Vec<_>, Vec<&mut Reply<_>>) = batch.iter_mut().map(Pending::parts_mut).unzip();
         let writers = requests.iter().map(|request| request.request.context.writer()).collect();
@@ -171,19 +164,15 @@ impl<W: Write> SharedWrites<W> {
         let written = tokio::select! {
             biased;
             written = outage.or_end(self.write.write(session, layouts, &items, writers)) => written?,
-            _ = join_all(replies.into_iter().map(Reply::closed)) => return Ok(None),
+            _ = join_all(replies.into_iter().map(Reply::closed)) => return Ok(Vec::new()),
         };
-        borrowed.done(written).map(Some)
+        borrowed.done(written)
     }
 }
 
-/// Counts a failed statement whose items will be sent again.
-pub(super) fn count_failure(failure: &Failure) {
-    match failure {
-        Failure::Locked => count_retry(RETRY_LOCK),
-        Failure::Refused(_) => count_retry(RETRY_CONFLICT),
-        Failure::Unavailable(_) | Failure::Abandoned => {}
-    }
+/// Returns whether the statement of any other item would also fail.
+fn fails_every_statement(error: &sqlx::Error) -> bool {
+    is_disconnected(error) || is_exhausted(error) || matches!(error, sqlx::Error::PoolTimedOut)
 }
 
 /// Logs a slow statement with all its attempts.
@@ -191,12 +180,6 @@ fn log_if_slow<W: Write>(batch: &[WaitingWrite<W>]) {
     if let Some(spent) = batch.iter().map(|pending| pending.request.spent).max_by_key(|spent| spent.duration) {
         statement_context::log_if_slow(W::NAME, spent, batch.iter().map(|pending| pending.request.request.id()));
     }
-}
-
-/// Responds to callers whose items were not written.
-pub(super) fn respond_failed<W: Write>(batch: Vec<WaitingWrite<W>>, error: &Error) {
-    log_if_slow::<W>(&batch);
-    respond_all(batch, error);
 }
 
 fn respond_all<Q, R>(batch: impl IntoIterator<Item = Pending<Q, Result<R, Error>>>, error: &Error) {
