@@ -1,9 +1,8 @@
-//! Large records, read by many concurrent callers.
+//! Large records, read one after another.
 
 use std::time::Duration;
 
 use compliance_api::v1::{ExportUrlsRequest, ListComplianceUrlsRequest, StreamComplianceUrlsRequest};
-use futures::future::join_all;
 use serde_json::Value;
 use sqlx::PgPool;
 use test_support::{Options, RestClient, TestService, new_company, token};
@@ -13,8 +12,6 @@ use crate::batch_read::{Batch, connect, url};
 /// Length of the longest transcript, in characters. Each character takes four bytes.
 pub(super) const TRANSCRIPT: i32 = 1_048_576;
 pub(super) const CHARACTER: char = '\u{1F600}';
-/// Number of concurrent callers.
-const CALLERS: i64 = 12;
 /// Maximum duration of a read on a busy machine.
 const LONGEST: Duration = Duration::from_mins(3);
 
@@ -48,35 +45,6 @@ pub(super) async fn read(rest: &RestClient, id: i64) -> Value {
         }
     };
     tokio::time::timeout(LONGEST, reading).await.expect("reading the large record timed out")
-}
-
-/// Only one or two large records fit in memory at a time. All callers succeed one after another, even if they read the same record, without
-/// affecting other companies.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "a long test: tools/scripts/test-long runs it"]
-async fn large_record_reads_wait_for_memory() {
-    let service = TestService::with(Options { request_memory: 64 << 20, ..Options::default() }).await;
-    let (company, other) = (new_company(), new_company());
-    add_transcripts(&service.pool, company, CALLERS / 2).await;
-    add_transcripts(&service.pool, other, 1).await;
-    let length = CHARACTER.len_utf8() * TRANSCRIPT as usize;
-    for [rest, others] in
-        [[company, other].map(|of| service.rest(of)), [company, other].map(|of| service.rest_remote(of))]
-    {
-        let calls = (0..CALLERS).map(|caller| {
-            let rest = &rest;
-            async move {
-                let url = read(rest, caller / 2 + 1).await;
-                assert_eq!(url["data"]["id"], caller / 2 + 1);
-                assert_eq!(url["data"]["transcription_text"].as_str().unwrap().len(), length);
-            }
-        });
-        let others = async {
-            let url = read(&others, 1).await;
-            assert_eq!(url["data"]["transcription_text"].as_str().unwrap().len(), length);
-        };
-        tokio::join!(join_all(calls), others);
-    }
 }
 
 /// The company has memory for one record at a time. An export, a batch and a page each release a record's memory before they read the next record.

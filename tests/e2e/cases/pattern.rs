@@ -17,15 +17,12 @@ pub(super) fn filled(text: &str, company: i64, ids: &[i64]) -> String {
             "company" => Some(company),
             name => name.parse().ok().and_then(|number: usize| ids.get(number.checked_sub(1)?).copied()),
         };
-        rest = match (value, after[length..].strip_prefix('>')) {
-            (Some(value), Some(after)) => {
-                filled.push_str(&value.to_string());
-                after
-            }
-            _ => {
-                filled.push('<');
-                after
-            }
+        rest = if let (Some(value), Some(after)) = (value, after[length..].strip_prefix('>')) {
+            filled.push_str(&value.to_string());
+            after
+        } else {
+            filled.push('<');
+            after
         };
     }
     filled + rest

@@ -61,9 +61,10 @@ impl Fixture {
             let is_written_by_triggers = table.starts_with("change") || table.ends_with("_counts");
             (is_written_by_triggers, first.iter().position(|one| one == table).unwrap_or(first.len()))
         });
-        let delete = tables.iter().map(|table| format!("delete from {table} where company_id = <company>;")).collect();
+        let delete =
+            tables.into_iter().map(|table| ["delete from ", &table, " where company_id = <company>;"].concat());
         let core = Core::connect(service.grpc).await;
-        Self { service, core, select, delete }
+        Self { service, core, select, delete: delete.collect() }
     }
 
     async fn rows_of(&self, company: i64) -> String {

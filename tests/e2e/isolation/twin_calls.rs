@@ -199,7 +199,8 @@ pub(crate) async fn perform(core: &Core, token: &str, side: Side, (operation, js
         match messages.message().await {
             Ok(Some(message)) => {
                 let message = DynamicMessage::decode(method.output(), &*message).unwrap();
-                text.push_str(&format!("{}\n", shown(&message)));
+                text.push_str(&shown(&message));
+                text.push('\n');
                 // Reads up to the last change, because a watch is endless.
                 if operation == WATCH && is_last(&message) {
                     break;

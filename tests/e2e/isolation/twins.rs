@@ -305,7 +305,9 @@ fn without_chance(line: &str) -> String {
         let first = parts.next().unwrap_or_default().to_owned();
         parts.fold(first, |kept, part| format!("{kept}{before}{}", part.trim_start_matches(is_chance)))
     };
-    without(&without(line, "whsec_", "+/="), "duration_ms", "\": ()")
+    let line = without(&without(line, "whsec_", "+/="), "duration_ms", "\": ()");
+    // A message omits a duration of zero.
+    line.replace(", duration_ms}", "}")
 }
 
 fn without_numbers(line: &str) -> String {
