@@ -1,17 +1,16 @@
 //! Tests `compliance doctor`: list counts, ID sequences and stored values.
 
 use compliance_api::v1::{
-    AddComplianceUrlsRequest, AffiliateInput, AffiliateSync, AffiliateUpdate, AttachIncidentsRequest,
-    BatchSyncAffiliatesRequest, BatchUpdateAffiliatesRequest, CaseInput, GetAffiliateRequest, GetOverviewRequest,
+    AffiliateInput, AffiliateSync, AttachIncidentsRequest, BatchSyncAffiliatesRequest, CaseInput, GetOverviewRequest,
     ListAffiliatesRequest, ListChangesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, OpenCaseRequest,
-    ResultCode, UpdateAffiliateRequest, UpdateCaseRequest, UrlInput, UrlObservation,
+    ResultCode, UpdateAffiliateRequest, UpdateCaseRequest, UrlObservation,
 };
 use core_server::{
     database::jump_ahead,
     doctor::{Difference, check_counts, check_sequences, check_values},
 };
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{GrpcClients, TestCore, fresh_database, new_company};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company, update_of};
 
 use crate::monitoring::builders::{observation, opening, some, url_incident};
 
@@ -23,14 +22,8 @@ async fn run(pool: &PgPool, statement: &'static str) {
     sqlx::raw_sql(statement).execute(pool).await.unwrap();
 }
 
-async fn add_urls(clients: &mut GrpcClients, name: &str, count: usize) {
-    let urls =
-        (0..count).map(|number| UrlInput { url: Some(format!("https://example.org/{name}/{number}")) }).collect();
-    clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls, validate_only: false }).await.unwrap();
-}
-
 async fn fill(clients: &mut GrpcClients) {
-    add_urls(clients, "first", 300).await;
+    clients.add_urls((0..300).map(|number| format!("https://example.org/first/{number}"))).await;
     let affiliate_id = Some(clients.affiliate("Affiliate").await);
     for number in 0..5 {
         let case = CaseInput { affiliate_id, ..CaseInput::default() };
@@ -94,7 +87,8 @@ async fn repair_allows_concurrent_writes() {
         let mut writer = clients.clone();
         let write = async {
             for number in 0..10 {
-                add_urls(&mut writer, &format!("{round}-{number}"), 20).await;
+                let url = |url| format!("https://example.org/{round}-{number}/{url}");
+                writer.add_urls((0..20).map(url)).await;
             }
         };
         tokio::join!(write, check(&core.pool, true));
@@ -172,7 +166,7 @@ async fn taken_ids_advance_the_sequence() {
     let id = clients.affiliate("New").await;
     assert!(id > 20, "{id}");
     run(&core.pool, BEHIND).await;
-    add_urls(&mut clients, "after", 3).await;
+    clients.add_urls((0..3).map(|number| format!("https://example.org/after/{number}"))).await;
     run(&core.pool, BEHIND).await;
     let case = CaseInput { affiliate_id: Some(id), ..CaseInput::default() };
     clients
@@ -228,11 +222,11 @@ const DATES: &str = "
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unrepresentable_dates_read_as_null_and_are_reported() {
+    let core = TestCore::over(fresh_database().await.options, 4).await;
+    let company = new_company();
+    let mut clients = core.company(company);
+    fill_all(&core.pool, company).await;
     for value in ["infinity", "-infinity", "10000-01-01", "0044-03-15 BC"] {
-        let core = TestCore::over(fresh_database().await.options, 4).await;
-        let company = new_company();
-        let mut clients = core.company(company);
-        fill_all(&core.pool, company).await;
         run_owned(&core.pool, DATES.replace("{value}", value)).await;
 
         let mut affiliates =
@@ -240,8 +234,7 @@ async fn unrepresentable_dates_read_as_null_and_are_reported() {
         let page = affiliates.message().await.unwrap().unwrap();
         assert_eq!(page.affiliates[0].start_date, None, "{value}");
         let id = page.affiliates[0].id;
-        let affiliate =
-            clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
+        let affiliate = clients.read_affiliate(id).await;
         assert_eq!(affiliate.start_date, None, "{value}");
         for sort_by in 1..=4 {
             let request = ListComplianceUrlsRequest { sort_by, ..ListComplianceUrlsRequest::default() };
@@ -294,17 +287,14 @@ async fn records_with_unrepresentable_dates_stay_writable() {
         run(&core.pool, "insert into infractions (company_id, url_id) select company_id, id from compliance_urls")
             .await;
         let case_id = clients.open(opening("r")).await;
-        let update =
-            |id, fields| AffiliateUpdate { id: Some(id), affiliate: Some(fields), ..AffiliateUpdate::default() };
         let city = |city: &str| AffiliateInput { city: some(city), ..AffiliateInput::default() };
 
         spoil().await;
-        let request = UpdateAffiliateRequest { update: Some(update(ids[0], city("X"))) };
+        let request = UpdateAffiliateRequest { update: Some(update_of(ids[0], city("X"))) };
         clients.affiliates.update_affiliate(request).await.unwrap();
         spoil().await;
-        let affiliates = ids.map(|id| update(id, city("Y"))).to_vec();
-        let request = BatchUpdateAffiliatesRequest { affiliates, ..BatchUpdateAffiliatesRequest::default() };
-        let results = clients.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
+        let affiliates = ids.map(|id| update_of(id, city("Y"))).to_vec();
+        let results = clients.update_affiliates(affiliates).await;
         assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "{value}: {results:?}");
         // Two affiliates swap their names.
         spoil().await;
@@ -318,11 +308,10 @@ async fn records_with_unrepresentable_dates_stay_writable() {
         assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "{value}: {results:?}");
         spoil().await;
         let dated = AffiliateInput { start_date: some("2026-01-31"), ..AffiliateInput::default() };
-        let request = UpdateAffiliateRequest { update: Some(update(ids[0], dated)) };
+        let request = UpdateAffiliateRequest { update: Some(update_of(ids[0], dated)) };
         clients.affiliates.update_affiliate(request).await.unwrap();
         for (id, name, start_date) in [(ids[0], "B", some("2026-01-31")), (ids[1], "A", None)] {
-            let request = GetAffiliateRequest { id, as_of: None };
-            let read = clients.affiliates.get_affiliate(request).await.unwrap().into_inner();
+            let read = clients.read_affiliate(id).await;
             let expected = (some(name), start_date, some("Z"));
             assert_eq!((read.distributor_name, read.start_date, read.city), expected, "{value}");
         }

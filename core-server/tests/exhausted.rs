@@ -5,11 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use compliance_api::v1::{
-    AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, GetAffiliateRequest, UpdateAffiliateRequest,
-};
+use compliance_api::v1::{AffiliateInput, BatchCreateAffiliatesRequest, GetAffiliateRequest, UpdateAffiliateRequest};
 use sqlx::{AssertSqlSafe, PgPool};
-use test_support::{TestCore, new_company, reason_of};
+use test_support::{TestCore, new_company, reason_of, update_of};
 use tokio::time::sleep;
 use tonic::Code;
 
@@ -43,7 +41,7 @@ async fn exhausted_database_rejects_writes_but_serves_reads() {
             ..AffiliateInput::default()
         };
         let city = AffiliateInput { city: Some("X".to_owned()), ..AffiliateInput::default() };
-        let update = AffiliateUpdate { id: Some(id), affiliate: Some(city), ..AffiliateUpdate::default() };
+        let update = update_of(id, city);
         let (mut affiliates, mut monitoring) = (clients.affiliates.clone(), clients.monitoring.clone());
         let batch = |count: usize| BatchCreateAffiliatesRequest {
             affiliates: (0..count).map(|number| affiliate(&format!("B{number}"))).collect(),

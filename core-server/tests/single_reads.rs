@@ -121,9 +121,6 @@ async fn reads_retry_after_losing_all_connections() {
         updated.unwrap();
         added.unwrap();
         proxy.cut();
-        assert_eq!(
-            clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner().id,
-            id
-        );
+        assert_eq!(clients.read_affiliate(id).await.id, id);
     }
 }

@@ -1,6 +1,5 @@
 //! Tests the hash chain of the record of changes: the audit detects manual edits and reports the first affected position.
 
-use compliance_api::v1::{AddComplianceUrlsRequest, UrlInput};
 use core_server::audit::{Broken, Checkpoint, checkpoint, companies, compare, verify};
 use futures::future::join_all;
 use sqlx::{AssertSqlSafe, PgConnection};
@@ -15,11 +14,8 @@ async fn fill(core: &TestCore, company: i64) {
     let mut clients = core.company(company);
     clients.affiliate(&format!("A{}", rand::random::<u64>())).await;
     for urls in [1, 3, 1, 1, 1] {
-        let urls = (0..urls).map(|number| UrlInput {
-            url: Some(format!("https://a.example/{company}/{urls}/{number}/{}", rand::random::<u64>())),
-        });
-        let request = AddComplianceUrlsRequest { urls: urls.collect(), validate_only: false };
-        clients.urls.add_compliance_urls(request).await.unwrap();
+        let url = |number| format!("https://a.example/{company}/{urls}/{number}/{}", rand::random::<u64>());
+        clients.add_urls((0..urls).map(url)).await;
     }
 }
 

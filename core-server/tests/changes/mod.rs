@@ -17,13 +17,13 @@ use std::collections::BTreeMap;
 use compliance_api::{
     token::{Claims, SCOPE_AUDIT, SCOPE_MONITOR},
     v1::{
-        AddComplianceUrlsRequest, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, Change,
-        CreateAffiliateRequest, ListChangesRequest, ListChangesResponse, UpdateAffiliateRequest, UrlInput,
+        AddComplianceUrlsRequest, AffiliateInput, BatchCreateAffiliatesRequest, Change, CreateAffiliateRequest,
+        ListChangesRequest, ListChangesResponse, UpdateAffiliateRequest, UrlInput,
     },
 };
 use futures::future::join_all;
 use sqlx::{Connection as _, PgConnection};
-use test_support::{GrpcClients, TestCore, fresh_database, new_company, now, reason_of, sign};
+use test_support::{GrpcClients, TestCore, fresh_database, new_company, now, reason_of, sign, update_of};
 use tonic::{Code, Request, Status};
 use tonic_types::StatusExt as _;
 
@@ -138,7 +138,7 @@ async fn changes_record_their_author() {
             let id = clients.affiliates.create_affiliate(named(&format!("create {number}"), create)).await;
             let id = id.unwrap().into_inner().affiliate_id;
             let changed = AffiliateInput { city: Some("X".to_owned()), ..AffiliateInput::default() };
-            let update = AffiliateUpdate { id: Some(id), affiliate: Some(changed), ..AffiliateUpdate::default() };
+            let update = update_of(id, changed);
             let update = UpdateAffiliateRequest { update: Some(update) };
             clients.affiliates.update_affiliate(named(&format!("update {number}"), update)).await.unwrap();
             let urls =
@@ -202,7 +202,7 @@ async fn equal_ids_in_different_companies_stay_separate() {
     let update = async |number: usize| {
         let company = companies[number % 2];
         let fields = AffiliateInput { city: Some(number.to_string()), ..AffiliateInput::default() };
-        let update = AffiliateUpdate { id: Some(900_000), affiliate: Some(fields), ..AffiliateUpdate::default() };
+        let update = update_of(900_000, fields);
         let request = UpdateAffiliateRequest { update: Some(update) };
         core.company(company)
             .affiliates

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use compliance_api::v1::{
-    AffiliateInput, AffiliateSync, AffiliateUpdate, BatchSyncAffiliatesRequest, BatchUpdateAffiliatesRequest,
-    GetAffiliateRequest, ListChangesRequest, ResultCode,
+    AffiliateInput, AffiliateSync, AffiliateUpdate, BatchSyncAffiliatesRequest, GetAffiliateRequest,
+    ListChangesRequest, ResultCode,
 };
 use test_support::{GrpcClients, TestCore, new_company};
 
@@ -50,8 +50,7 @@ async fn batch(clients: &mut GrpcClients, items: &[(i64, &str)], expected: &[Res
         ..AffiliateUpdate::default()
     };
     let affiliates = items.iter().map(update).collect();
-    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates, validate_only: false };
-    let results = clients.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
+    let results = clients.update_affiliates(affiliates).await;
     let codes: Vec<ResultCode> = results.iter().map(compliance_api::v1::AffiliateResult::code).collect();
     assert_eq!(codes, expected);
 }

@@ -7,16 +7,15 @@ use compliance_api::{
     country,
     record::{Record, StoredAs},
     v1::{
-        AddComplianceUrlsRequest, AddVocabularyEntriesRequest, Affiliate, AffiliateInput, AffiliateUpdate,
-        AttachIncidentsRequest, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest, CaseInput, Change,
-        CloseCaseRequest, ComplianceCase, ComplianceUrl, DetachIncidentsRequest, Incident, IncidentKey, Infraction,
-        ListAffiliatesRequest, ListComplianceCasesRequest, ListComplianceUrlsRequest, ListVocabulariesRequest,
-        RecordInfractionsRequest, ResolveCaseRequest, ResultCode, UpdateCaseRequest, UrlInfraction, UrlInput,
-        UrlObservation, VocabularyEntryInput, WithdrawInfractionsRequest,
+        AddVocabularyEntriesRequest, Affiliate, AffiliateInput, AffiliateUpdate, AttachIncidentsRequest,
+        BatchCreateAffiliatesRequest, CaseInput, Change, CloseCaseRequest, ComplianceCase, ComplianceUrl,
+        DetachIncidentsRequest, Incident, IncidentKey, Infraction, ListAffiliatesRequest, ListComplianceCasesRequest,
+        ListComplianceUrlsRequest, ListVocabulariesRequest, RecordInfractionsRequest, ResolveCaseRequest, ResultCode,
+        UpdateCaseRequest, UrlInfraction, UrlObservation, VocabularyEntryInput, WithdrawInfractionsRequest,
     },
 };
 use futures::StreamExt as _;
-use test_support::{GrpcClients, TestCore, connect_to_citus, fresh_database, new_company};
+use test_support::{GrpcClients, TestCore, connect_to_citus, new_company};
 
 use super::{affiliate, all, past::without_upline};
 use crate::monitoring::builders::{at, form_incident, infraction, observation, opening, some, url_incident};
@@ -247,16 +246,10 @@ async fn write_all(clients: &mut GrpcClients) {
         // Two affiliates try to swap their names.
         vec![renamed(first, "B", None), renamed(second, "A2", Some("")), renamed(first, "B", Some("Upline"))],
     ] {
-        let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: updates, validate_only: false };
-        clients.affiliates.batch_update_affiliates(request).await.unwrap();
+        clients.update_affiliates(updates).await;
     }
     for count in [2, 30] {
-        let urls = (0..count).map(|number| UrlInput { url: Some(format!("https://{count}.example/{number}")) });
-        clients
-            .urls
-            .add_compliance_urls(AddComplianceUrlsRequest { urls: urls.collect(), validate_only: false })
-            .await
-            .unwrap();
+        clients.add_urls((0..count).map(|number| format!("https://{count}.example/{number}"))).await;
     }
     let entry = |vocabulary: i32, name: &str, parent: Option<&str>| VocabularyEntryInput {
         vocabulary,
@@ -294,44 +287,12 @@ async fn write_all(clients: &mut GrpcClients) {
     let (one, two) = (clients.open(one).await, clients.open(opening("two")).await);
     let case =
         CaseInput { risk_level: some("Own risk"), tags: vec!["a".into(), "b, c".into()], ..CaseInput::default() };
-    clients
-        .monitoring
-        .update_case(UpdateCaseRequest { id: one, case: Some(case), ..UpdateCaseRequest::default() })
-        .await
-        .unwrap();
+    let update = UpdateCaseRequest { id: one, case: Some(case), ..UpdateCaseRequest::default() };
+    clients.monitoring.update_case(update).await.unwrap();
     let incidents = vec![url_incident("https://2.example/0"), url_incident("https://2.example/1")];
     clients.monitoring.attach_incidents(AttachIncidentsRequest { id: two, incidents }).await.unwrap();
     let incidents = vec![IncidentKey { incident_type: Some(2), reference: some("form"), ..IncidentKey::default() }];
     clients.monitoring.detach_incidents(DetachIncidentsRequest { id: one, incidents }).await.unwrap();
     clients.monitoring.resolve_case(ResolveCaseRequest { id: one, ..ResolveCaseRequest::default() }).await.unwrap();
     clients.monitoring.close_case(CloseCaseRequest { id: two, ..CloseCaseRequest::default() }).await.unwrap();
-}
-
-/// Changes are stored as rows with the columns that the table had at that time.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn new_columns_are_absent_from_old_changes() {
-    let database = fresh_database().await;
-    let core = TestCore::over(database.options, 3).await;
-    let company = new_company();
-    let mut clients = core.company(company);
-    clients.affiliate("A").await;
-    for add in [
-        "alter table affiliates add later text, add latest integer",
-        "alter type recorded_affiliates add attribute later text, add attribute latest integer",
-        "select record_changes_of('affiliates', 1)",
-    ] {
-        sqlx::raw_sql(add).execute(&core.pool).await.unwrap();
-    }
-    clients.affiliate("B").await;
-    sqlx::raw_sql("update affiliates set later = affiliate_name, latest = 7").execute(&core.pool).await.unwrap();
-    let changes = all(&mut clients, 0, 10).await;
-    let named = |index: usize, name: &str| {
-        let fields = changes[index].fields.iter();
-        fields.filter(|field| field.field == name).map(|field| field.after.as_deref()).collect::<Vec<_>>()
-    };
-    let expected = [(0, Some("A")), (1, Some("B"))];
-    for (index, name) in expected {
-        assert_eq!((named(index, "affiliate_name"), named(index, "later")), (vec![name], vec![]));
-        assert_eq!((named(index + 2, "later"), named(index + 2, "latest")), (vec![name], vec![Some("7")]));
-    }
 }

@@ -1,8 +1,8 @@
 //! Tests restored databases: clients can detect that positions, IDs and etags from after the backup are lost.
 
 use compliance_api::v1::{
-    AffiliateInput, AffiliateUpdate, CaseInput, GetAffiliateRequest, ListAffiliatesRequest, ListChangesRequest,
-    ReviewUrlRequest, UpdateAffiliateRequest, UpdateCaseRequest, UrlReview, WatchChangesRequest,
+    AffiliateInput, AffiliateUpdate, CaseInput, ListAffiliatesRequest, ListChangesRequest, ReviewUrlRequest,
+    UpdateAffiliateRequest, UpdateCaseRequest, UrlReview, WatchChangesRequest,
 };
 use core_server::{
     CoreSettings,
@@ -326,7 +326,7 @@ async fn lost_etags_never_match_again() {
     jump(&core.pool).await;
     // The record still has the etag from the backup. The response contains the same etag as the next read.
     let saved = clients.affiliates.update_affiliate(update("after the restore", "1")).await.unwrap().into_inner();
-    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
+    let read = clients.read_affiliate(id).await;
     assert_eq!(saved.etag, read.etag);
     let case = CaseInput { case_worker: some("Ann"), ..CaseInput::default() };
     let request = UpdateCaseRequest { id: case_id, case: Some(case), update_mask: None, etag: "1".to_owned() };

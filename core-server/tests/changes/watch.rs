@@ -48,7 +48,7 @@ async fn add(pool: &PgPool, company: i64, first: i64, count: i64) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fast_and_slow_readers_see_every_change_once() {
     const WRITERS: i64 = 4;
-    const COMMITS: i64 = 40;
+    const COMMITS: i64 = 12;
     let core = TestCore::start().await;
     let (company, other) = (new_company(), new_company());
     let clients = core.company(company);
@@ -66,7 +66,7 @@ async fn fast_and_slow_readers_see_every_change_once() {
         }
     });
     // For each reader, the number of messages between pauses, and the pause in milliseconds.
-    let readers = [(u32::MAX, 0), (40, 30), (15, 700), (200, 1500)];
+    let readers = [(u32::MAX, 0), (40, 30), (15, 300), (60, 700)];
     let reading = readers.map(|(messages, pause)| {
         let clients = &clients;
         async move {

@@ -1,8 +1,8 @@
 //! Tests concurrent writers.
 
 use compliance_api::v1::{
-    AddComplianceUrlsRequest, AttachIncidentsRequest, BatchOpenCasesRequest, CaseInput, DetachIncidentsRequest,
-    IncidentKey, IncidentType, ObserveUrlsRequest, OpenCaseRequest, UpdateCaseRequest, UrlInput, UrlObservation,
+    AttachIncidentsRequest, BatchOpenCasesRequest, CaseInput, DetachIncidentsRequest, IncidentKey, IncidentType,
+    ObserveUrlsRequest, OpenCaseRequest, UpdateCaseRequest, UrlObservation,
 };
 use futures::future::join_all;
 use rand::{Rng, RngExt as _, SeedableRng as _, rngs::StdRng, seq::SliceRandom as _};
@@ -36,12 +36,7 @@ async fn overlapping_chunks_do_not_deadlock() {
                     .collect();
                 let results = company.observe(observations).await;
                 assert!(results.iter().all(|result| result.code == 1020));
-                let urls = order[200..].iter().map(|nth| UrlInput { url: Some(address(*nth)) }).collect();
-                company
-                    .urls
-                    .add_compliance_urls(AddComplianceUrlsRequest { urls, validate_only: false })
-                    .await
-                    .unwrap();
+                company.add_urls(order[200..].iter().map(|nth| address(*nth))).await;
             }
         }
     });
@@ -49,36 +44,6 @@ async fn overlapping_chunks_do_not_deadlock() {
     assert_eq!(count(&service.pool, "select count(*) from compliance_urls").await, 300);
     assert_eq!(deadlocks(&service.pool).await, 0);
     hold(&service.pool).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_updates_keep_all_fields() {
-    let service = TestCore::start().await;
-    let mut company = service.company(1);
-    company.affiliate("A").await;
-    let case_id = company.open(opening("r")).await;
-    for round in 0..10 {
-        let value = some(&format!("round {round}"));
-        let case = CaseInput::default;
-        let changes = [
-            CaseInput { case_worker: value.clone(), ..case() },
-            CaseInput { submitter: value.clone(), ..case() },
-            CaseInput { sub_affiliate_id: value.clone(), ..case() },
-            CaseInput { tags: vec![format!("round {round}")], ..case() },
-        ];
-        let updates = changes.into_iter().map(|case| {
-            let mut company = service.company(1);
-            async move {
-                let request =
-                    UpdateCaseRequest { id: case_id, case: Some(case), update_mask: None, etag: String::new() };
-                assert!(company.monitoring.update_case(request).await.unwrap().into_inner().changed);
-            }
-        });
-        join_all(updates).await;
-        let read = company.case(case_id).await;
-        assert_eq!([&read.case_worker, &read.submitter, &read.sub_affiliate_id], [&value; 3]);
-        assert_eq!(read.tags, [format!("round {round}")]);
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

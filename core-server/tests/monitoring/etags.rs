@@ -3,17 +3,16 @@
 use std::collections::BTreeSet;
 
 use compliance_api::v1::{
-    AttachIncidentsRequest, BatchOpenCasesRequest, CaseInput, CloseCaseRequest, DetachIncidentsRequest,
-    ExportCasesRequest, IncidentKey, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest,
-    ResolveCaseRequest, ResultCode, ReviewUrlRequest, UpdateCaseRequest, UrlInfraction, UrlObservation, UrlReview,
-    WithdrawInfractionsRequest,
+    AttachIncidentsRequest, BatchOpenCasesRequest, CaseInput, CloseCaseRequest, DetachIncidentsRequest, IncidentKey,
+    OpenCaseRequest, RecordInfractionsRequest, ReopenCaseRequest, ResolveCaseRequest, ResultCode, ReviewUrlRequest,
+    UpdateCaseRequest, UrlInfraction, UrlObservation, UrlReview, WithdrawInfractionsRequest,
 };
 use futures::future::join_all;
 use test_support::{GrpcClients, TestCore, reason_of};
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
-use super::builders::{at, form_incident, infraction, observation, opening, some, url_incident, violations};
+use super::builders::{form_incident, infraction, observation, opening, some, url_incident, violations};
 
 fn worker(id: i64, worker: &str, etag: &str) -> UpdateCaseRequest {
     let case = Some(CaseInput { case_worker: some(worker), ..CaseInput::default() });
@@ -273,66 +272,4 @@ async fn conflicting_items_do_not_fail_the_batch() {
                    use a different request_id.";
     assert_eq!(violations(&results[1].violations), [("case.case_worker", message)]);
     assert_eq!(results[1].msg, "This request_id has already opened a case with other content.");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn exported_cases_can_be_imported_twice() {
-    let core = TestCore::start().await;
-    let (mut company, mut other) = (core.company(1), core.company(2));
-    company.affiliate("A").await;
-    other.affiliate("A").await;
-    let id = company.open(full()).await;
-    update(&mut company, worker(id, "Bob", "")).await.unwrap();
-    let mut exported = company.monitoring.export_cases(ExportCasesRequest::default()).await.unwrap().into_inner();
-    let cases = exported.message().await.unwrap().unwrap().cases;
-    let request = BatchOpenCasesRequest { cases };
-    for created in [true, false] {
-        let results = other.monitoring.batch_open_cases(request.clone()).await.unwrap().into_inner().results;
-        assert_eq!((results[0].code(), results[0].created), (ResultCode::Saved, created));
-    }
-    assert_eq!(other.case(id + 1).await.case_worker.as_deref(), Some("Bob"));
-}
-
-/// Repeats writes of cases, incidents, URLs and infractions with the same content.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn repeated_writes_change_nothing() {
-    let core = TestCore::start().await;
-    let mut company = core.company(1);
-    company.affiliate("A").await;
-    let id = company.open(opening("r")).await;
-    company.monitoring.close_case(CloseCaseRequest { id, ..CloseCaseRequest::default() }).await.unwrap();
-    let url = "https://example.org/a";
-    let mut repeat = async || {
-        let urls = UrlObservation {
-            infractions: vec![infraction("Health Claim", "mental health")],
-            last_review_date: Some(at("2026-01-02 00:00:00")),
-            note: some("note"),
-            ..observation(url)
-        };
-        company.monitoring.observe_urls(ObserveUrlsRequest { observations: vec![urls] }).await.unwrap();
-        let case = CaseInput {
-            case_worker: some("Ann"),
-            tags: vec!["one".to_owned(), "two".to_owned()],
-            risk_level: some("High"),
-            follow_up_date: Some(at("2026-01-01 00:00:00")),
-            ..CaseInput::default()
-        };
-        let request = UpdateCaseRequest { id, case: Some(case), ..UpdateCaseRequest::default() };
-        company.monitoring.update_case(request).await.unwrap();
-        let incidents = vec![form_incident("form"), url_incident(url)];
-        let attach = AttachIncidentsRequest { id, incidents };
-        company.monitoring.attach_incidents(attach).await.unwrap();
-        let unknown = IncidentKey { incident_id: Some(999_999), ..IncidentKey::default() };
-        let detach = DetachIncidentsRequest { id, incidents: vec![unknown] };
-        company.monitoring.detach_incidents(detach).await.unwrap();
-        company.monitoring.close_case(CloseCaseRequest { id, ..CloseCaseRequest::default() }).await.unwrap();
-        let position = "select position from change_positions where company_id = 1";
-        let position: i64 = sqlx::query_scalar(position).fetch_one(&core.pool).await.unwrap();
-        // The case includes its etag and `last_updated_date`.
-        (company.case(id).await, position)
-    };
-    let first = repeat().await;
-    for _ in 0..2 {
-        assert_eq!(repeat().await, first);
-    }
 }

@@ -7,8 +7,7 @@ use compliance_api::{
     record::Record as _,
     v1::{
         AffiliateInput, AffiliateUpdate, AttachIncidentsRequest, CloseCaseRequest, ExportCasesRequest,
-        ExportUrlsRequest, GetAffiliateRequest, ResolveCaseRequest, UpdateAffiliateRequest, UpdateCaseRequest,
-        UrlObservation,
+        ExportUrlsRequest, ResolveCaseRequest, UpdateAffiliateRequest, UpdateCaseRequest, UrlObservation,
     },
 };
 use futures::future::{LocalBoxFuture, join_all};
@@ -185,7 +184,7 @@ async fn concurrent_affiliate_updates_keep_every_field() {
             .collect();
         run(&core.pool, lock, writers).await;
     }
-    let read = company.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
+    let read = company.read_affiliate(id).await;
     let shown = format!("{read:?}");
     for name in names {
         let stored = if name == "country" { "840".to_owned() } else { format!("\"{}\"", value(name)) };

@@ -8,8 +8,8 @@ use compliance_api::{
     json::records::timestamp_of_text,
     record::{Access, Record, StoredAs},
     v1::{
-        Affiliate, AffiliateInput, AffiliateUpdate, BatchCreateAffiliatesRequest, BatchUpdateAffiliatesRequest,
-        CaseInput, ComplianceCase, ComplianceUrl, GetAffiliateRequest, OpenCaseRequest, ResultCode, UrlObservation,
+        Affiliate, AffiliateInput, AffiliateUpdate, CaseInput, ComplianceCase, ComplianceUrl, GetAffiliateRequest,
+        OpenCaseRequest, ResultCode, UrlObservation,
     },
 };
 use core_server::{Core, CoreSettings, database};
@@ -83,19 +83,17 @@ fn read_form(affiliate: &Affiliate, written: &AffiliateInput) {
 
 async fn round_trip(clients: &mut GrpcClients, name: &str) {
     let created = labelled(&format!("{name}1"));
-    let request = BatchCreateAffiliatesRequest { affiliates: vec![created.clone()], validate_only: false };
-    let results = clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results;
+    let results = clients.create_affiliates(vec![created.clone()]).await;
     let id = results[0].affiliate_id.unwrap();
-    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
+    let read = clients.read_affiliate(id).await;
     read_form(&read, &created);
 
     let changed = labelled(&format!("{name}2"));
     let update =
         AffiliateUpdate { id: Some(id), affiliate: Some(changed.clone()), update_mask: None, etag: String::new() };
-    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: vec![update], validate_only: false };
-    let results = clients.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
+    let results = clients.update_affiliates(vec![update]).await;
     assert_eq!(results[0].code(), ResultCode::Saved);
-    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
+    let read = clients.read_affiliate(id).await;
     read_form(&read, &changed);
 }
 
@@ -211,9 +209,7 @@ async fn input_types_can_gain_attributes_at_runtime() {
         update_mask: None,
         etag: String::new(),
     });
-    let request =
-        BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: affiliates.rev().collect(), validate_only: false };
-    let results = clients.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
+    let results = clients.update_affiliates(affiliates.rev().collect()).await;
     assert!(results.iter().all(|result| result.code() == ResultCode::Saved), "{results:?}");
 }
 
@@ -277,8 +273,7 @@ async fn special_values_are_stored_correctly() {
         ..AffiliateInput::default()
     };
     let unknown = AffiliateInput { country: some("QQ"), affiliate_name: some("Q"), ..empty.clone() };
-    let request = BatchCreateAffiliatesRequest { affiliates: vec![empty, unknown, us_date], validate_only: false };
-    let results = clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results;
+    let results = clients.create_affiliates(vec![empty, unknown, us_date]).await;
     let codes: Vec<_> = results.iter().map(compliance_api::v1::AffiliateResult::code).collect();
     assert_eq!(codes, [ResultCode::Saved, ResultCode::InvalidCountry, ResultCode::Saved]);
     let get = |id: Option<i64>| GetAffiliateRequest { id: id.unwrap(), as_of: None };

@@ -17,7 +17,9 @@ use compliance_api::v1::{
 use core_server::{Core, CoreSettings, WebhookSettings, access::RateLimit, database};
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, PgPool, postgres::PgConnectOptions};
-use test_support::{GrpcClients, Reaction, Received, TestCore, WebhookReceiver, fresh_database, new_company, verifier};
+use test_support::{
+    GrpcClients, Reaction, Received, TestCore, WebhookReceiver, fresh_database, new_company, now, verifier,
+};
 use tokio::{sync::Notify, time::timeout};
 
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -61,13 +63,18 @@ fn affiliates(company: i64, first: i64, number: i64) -> String {
 
 impl Fixture {
     async fn start() -> Self {
+        Self::for_types(&[]).await
+    }
+
+    /// Starts with a webhook for changes of these types.
+    async fn for_types(types: &[&str]) -> Self {
         let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
         let core = core(&database, receiver.settings()).await;
         // Without the trigger, positions count only the test's own changes.
         run(&core.pool, "alter table webhooks disable trigger user").await;
         let company = new_company();
         let mut clients = core.company(company);
-        let (id, secret) = create(&mut clients, receiver.url(), &[]).await;
+        let (id, secret) = create(&mut clients, receiver.url(), types).await;
         Self { core, database, company, clients, receiver, id, secret }
     }
 
@@ -400,35 +407,17 @@ async fn skipped_changes_leave_the_log_intact() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn first_message_after_a_restore_reports_it() {
     for types in [&[][..], &["affiliate"]] {
-        let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
-        let core = core(&database, receiver.settings()).await;
-        run(&core.pool, "alter table webhooks disable trigger user").await;
-        let company = new_company();
-        let mut clients = core.company(company);
-        let (id, _) = create(&mut clients, receiver.url(), types).await;
-        let position = async |position: i64| {
-            let mut clients = core.company(company);
-            let waiting = async {
-                loop {
-                    let webhook = clients.webhooks.get_webhook(GetWebhookRequest { id }).await.unwrap().into_inner();
-                    if webhook.position >= position {
-                        return;
-                    }
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                }
-            };
-            timeout(PATIENCE, waiting).await.unwrap();
-        };
-        run(&core.pool, &affiliates(company, 1, 5)).await;
-        position(5).await;
-        let before = receiver.received().len();
-        run(&core.pool, "select from jump_ahead()").await;
-        let last: i64 = sqlx::query_scalar("select first_position()").fetch_one(&core.pool).await.unwrap();
+        let mut fixture = Fixture::for_types(types).await;
+        fixture.change(1, 5).await;
+        fixture.wait_until(|webhook| webhook.position >= 5).await;
+        let before = fixture.receiver.received().len();
+        run(&fixture.core.pool, "select from jump_ahead()").await;
+        let last: i64 = sqlx::query_scalar("select first_position()").fetch_one(&fixture.core.pool).await.unwrap();
         for number in [1, 2] {
-            run(&core.pool, &affiliates(company, 5 + number, 1)).await;
-            position(last + number).await;
+            fixture.change(5 + number, 1).await;
+            fixture.wait_until(|webhook| webhook.position >= last + number).await;
         }
-        let messages = receiver.received();
+        let messages = fixture.receiver.received();
         let restored = |message: &Received| message.json()["data"]["restored"].as_i64();
         // Only the first message after the restore names the lost positions.
         let all: Vec<_> = messages.iter().map(restored).collect();
@@ -444,20 +433,18 @@ async fn first_message_after_a_restore_reports_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn webhooks_at_lost_positions_report_the_loss() {
     for types in [&[][..], &["affiliate"]] {
-        let (database, receiver) = (fresh_database().await.options, WebhookReceiver::start().await);
-        let core = core(&database, receiver.settings()).await;
-        run(&core.pool, "alter table webhooks disable trigger user").await;
-        let company = new_company();
-        run(&core.pool, &affiliates(company, 1, 5)).await;
-        run(&core.pool, "select from jump_ahead()").await;
-        let mut clients = core.company(company);
-        let (id, _) = create(&mut clients, receiver.url(), types).await;
+        let mut fixture = Fixture::for_types(types).await;
+        fixture.change(1, 5).await;
+        run(&fixture.core.pool, "select from jump_ahead()").await;
+        let last: i64 = sqlx::query_scalar("select first_position()").fetch_one(&fixture.core.pool).await.unwrap();
+        fixture.change(6, 1).await;
+        fixture.wait_until(|webhook| webhook.position > last).await;
+        let before = fixture.receiver.received().len();
         // A position issued after the backup.
         let webhook = Some(WebhookInput { position: Some(8), ..WebhookInput::default() });
-        let request = UpdateWebhookRequest { id, webhook };
-        clients.webhooks.update_webhook(request).await.unwrap();
-        run(&core.pool, &affiliates(company, 6, 1)).await;
-        let data = receiver.wait_for(1).await[0].json()["data"].clone();
+        let request = UpdateWebhookRequest { id: fixture.id, webhook };
+        fixture.clients.webhooks.update_webhook(request).await.unwrap();
+        let data = fixture.receiver.wait_for(before + 1).await[before].json()["data"].clone();
         assert_eq!((data["after"].as_i64(), data["restored"].as_i64()), (Some(8), Some(6)), "{types:?}: {data}");
     }
 }
@@ -483,14 +470,17 @@ async fn messages_omit_the_author() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn retry_after_dates_are_respected() {
-    for status in ["503 Service Unavailable", "429 Too Many Requests", "413 Payload Too Large"] {
-        let mut fixture = Fixture::start().await;
+    let mut fixture = Fixture::start().await;
+    fixture.receiver.react(Reaction::Respond("500 Internal Server Error"));
+    fixture.change(1, 1).await;
+    fixture.wait_until(|webhook| webhook.attempts == 1).await;
+    for (attempts, status) in (2..).zip(["503 Service Unavailable", "429 Too Many Requests", "413 Payload Too Large"]) {
         let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_mins(10));
         fixture.receiver.react(Reaction::Respond(format!("{status}\r\nretry-after: {date}").leak()));
-        fixture.change(1, 1).await;
-        let webhook = fixture.wait_until(|webhook| webhook.attempts == 1).await;
-        let wait = webhook.next_attempt_at.unwrap().seconds - webhook.failing_since.unwrap().seconds;
-        assert!((590..=620).contains(&wait), "{status}: {webhook:?}");
+        fixture.try_again().await;
+        let webhook = fixture.wait_until(|webhook| webhook.attempts == attempts).await;
+        let wait = webhook.next_attempt_at.unwrap().seconds - now();
+        assert!((570..=620).contains(&wait), "{status}: {webhook:?}");
     }
 }
 

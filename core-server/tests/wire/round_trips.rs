@@ -14,7 +14,7 @@ use compliance_api::{
 use futures::future::{LocalBoxFuture, join_all};
 use prost::encoding::{int64, string};
 
-use test_support::{GrpcClients, LockedTable, Proxy, TestCore, fresh_database};
+use test_support::{GrpcClients, LockedTable, Proxy, TestCore, fresh_database, update_of};
 
 /// Returns a new value on each call.
 fn next() -> i64 {
@@ -34,7 +34,7 @@ fn input() -> AffiliateInput {
 
 fn update(id: i64) -> AffiliateUpdate {
     let affiliate = AffiliateInput { city: Some(format!("City {}", next())), ..AffiliateInput::default() };
-    AffiliateUpdate { id: Some(id), affiliate: Some(affiliate), update_mask: None, etag: String::new() }
+    update_of(id, affiliate)
 }
 
 type Call = Box<dyn Fn(GrpcClients) -> LocalBoxFuture<'static, ()>>;
@@ -144,9 +144,7 @@ async fn concurrent_reads_share_round_trips() {
     let before = proxy.round_trips();
     let mut reads = join_all((0..200).map(|_| {
         let mut clients = service.company(7);
-        async move {
-            clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap().into_inner()
-        }
+        async move { clients.read_affiliate(1).await }
     }));
     // All reads wait for the database, or for another read that waits for it.
     tokio::select! {
@@ -167,8 +165,7 @@ async fn reads_retry_after_a_lost_connection() {
     let (proxy, service) = service().await;
     let mut clients = service.company(7);
     for _ in 0..5 {
-        let read =
-            clients.affiliates.get_affiliate(GetAffiliateRequest { id: 1, as_of: None }).await.unwrap().into_inner();
+        let read = clients.read_affiliate(1).await;
         assert_eq!(read.distributor_name(), "Made 1");
         let before = proxy.connections();
         proxy.cut();

@@ -8,9 +8,9 @@ use compliance_api::v1::{
 };
 use futures::future::join_all;
 use sqlx::{Connection as _, PgConnection};
-use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company};
+use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, update_of};
 use tokio::time::{sleep, timeout};
-use tonic::{Code, Request, Response, Status};
+use tonic::{Code, Response, Status};
 
 /// Timeout for each step that does not wait for a held lock.
 const SOON: Duration = Duration::from_mins(2);
@@ -34,7 +34,7 @@ async fn add(mut clients: GrpcClients, url: String) -> Option<i64> {
 }
 
 async fn update(mut clients: GrpcClients, id: i64, fields: AffiliateInput) -> Result<(), Status> {
-    let update = AffiliateUpdate { id: Some(id), affiliate: Some(fields), update_mask: None, etag: String::new() };
+    let update = update_of(id, fields);
     clients.affiliates.update_affiliate(UpdateAffiliateRequest { update: Some(update) }).await.map(|_| ())
 }
 
@@ -43,7 +43,7 @@ fn city(city: impl ToString) -> AffiliateInput {
 }
 
 async fn name_of(mut clients: GrpcClients, id: i64) -> String {
-    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
+    let read = clients.read_affiliate(id).await;
     read.distributor_name().to_owned()
 }
 
@@ -326,34 +326,6 @@ async fn invalid_items_do_not_fail_other_callers() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn abandoned_queued_writes_are_skipped() {
-    let database = fresh_database().await;
-    let proxy = Proxy::postgresql(database.socket);
-    let core = TestCore::over(database.options.clone().socket(proxy.folder()), 4).await;
-    let clients = core.company(new_company());
-    create(clients.clone(), "First".to_owned()).await.unwrap();
-    let held = proxy.hold().await;
-    // The first calls wait for the database, and later calls wait for them.
-    let mut first = join_all((0..4).map(|number| create(clients.clone(), format!("waits {number}"))));
-    assert!(timeout(Duration::from_millis(200), &mut first).await.is_err(), "the calls did not wait");
-    let mut later: Vec<_> = (0..40).map(|number| Box::pin(create(clients.clone(), format!("left {number}")))).collect();
-    for call in &mut later {
-        assert!(futures::poll!(call.as_mut()).is_pending());
-    }
-    drop(later);
-    drop(held);
-    let (first, last) = futures::join!(first, create(clients.clone(), "stays".to_owned()));
-    assert!(first.iter().all(Result::is_ok) && last.is_ok());
-    let mut direct = PgConnection::connect_with(&database.options).await.unwrap();
-    let left: i64 = sqlx::query_scalar("select count(*) from affiliates where affiliate_name like 'left %'")
-        .fetch_one(&mut direct)
-        .await
-        .unwrap();
-    // A statement that had already begun can include some of these calls.
-    assert!(left < 40, "the core wrote all abandoned calls");
-}
-
 /// Callers set different fields and names of two affiliates. Every field is saved, and each name goes to one affiliate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_field_updates_all_succeed() {
@@ -386,8 +358,7 @@ async fn concurrent_field_updates_all_succeed() {
         assert_eq!(codes.iter().filter(|code| **code == Some(Code::InvalidArgument)).count(), 4, "{codes:?}");
         for id in ids {
             let mut clients = clients.clone();
-            let read =
-                clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
+            let read = clients.read_affiliate(id).await;
             assert_eq!([read.city(), read.zip(), read.notes(), read.league()], [&*text; 4]);
         }
     }
@@ -418,37 +389,8 @@ async fn writes_are_not_retried_after_lost_connections() {
     // The pool's remaining connections still work.
     until(|| async { written().await.is_ok() }).await;
     let mut clients = clients.clone();
-    let read = clients.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner();
+    let read = clients.read_affiliate(id).await;
     assert_eq!((read.city(), read.zip()), ("", "1"));
-}
-
-/// The caller's deadline is earlier than the service's own.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writes_end_at_their_deadline() {
-    let core = TestCore::start().await;
-    let mut clients = core.company(new_company());
-    let mut transaction = core.pool.begin().await.unwrap();
-    sqlx::query("lock table affiliates in share row exclusive mode").execute(&mut *transaction).await.unwrap();
-    let affiliate = AffiliateInput {
-        client_affiliate_id: Some("C".to_owned()),
-        affiliate_name: Some("N".to_owned()),
-        ..AffiliateInput::default()
-    };
-    let mut request = Request::new(CreateAffiliateRequest { affiliate: Some(affiliate) });
-    request.set_timeout(Duration::from_millis(300));
-    let created = timeout(SOON, clients.affiliates.create_affiliate(request)).await.expect("the call is still waiting");
-    assert_eq!(created.unwrap_err().code(), Code::DeadlineExceeded);
-    // PostgreSQL ends the abandoned statement within a second.
-    let waits = "select exists(select from pg_locks where not granted and relation = 'affiliates'::regclass)";
-    let ended = async {
-        while sqlx::query_scalar::<_, bool>(waits).fetch_one(&mut *transaction).await.unwrap() {
-            sleep(Duration::from_millis(20)).await;
-        }
-    };
-    timeout(SOON, ended).await.expect("the abandoned statement is still waiting");
-    transaction.rollback().await.unwrap();
-    // The core did not write the name later.
-    create(clients.clone(), "N".to_owned()).await.unwrap();
 }
 
 /// Twenty batches arrive for a company whose rows are locked. The batches leave connections for other companies.

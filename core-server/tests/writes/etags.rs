@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use compliance_api::{
     error::RECORD_CHANGED,
-    v1::{
-        Affiliate, AffiliateInput, AffiliateUpdate, BatchUpdateAffiliatesRequest, GetAffiliateRequest, ResultCode,
-        UpdateAffiliateRequest,
-    },
+    v1::{Affiliate, AffiliateInput, AffiliateUpdate, ResultCode, UpdateAffiliateRequest},
 };
 use futures::future::join_all;
 use test_support::{GrpcClients, TestCore, reason_of};
@@ -25,7 +22,7 @@ fn name(id: i64, name: &str, etag: &str) -> AffiliateUpdate {
 }
 
 async fn read(company: &mut GrpcClients, id: i64) -> Affiliate {
-    company.affiliates.get_affiliate(GetAffiliateRequest { id, as_of: None }).await.unwrap().into_inner()
+    company.read_affiliate(id).await
 }
 
 /// Changes an affiliate and returns its new etag.
@@ -35,8 +32,7 @@ async fn change(company: &mut GrpcClients, update: AffiliateUpdate) -> Result<St
 }
 
 async fn batch(company: &mut GrpcClients, affiliates: Vec<AffiliateUpdate>) -> Vec<ResultCode> {
-    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates, validate_only: false };
-    let results = company.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
+    let results = company.update_affiliates(affiliates).await;
     for result in &results {
         assert_eq!(result.code() == ResultCode::UpdateFailed, result.msg == RECORD_CHANGED, "{result:?}");
     }
@@ -136,8 +132,7 @@ async fn dependent_items_require_current_etags() {
     assert_eq!(names.map(Option::unwrap), ["B", "A"]);
     // An item with an outdated etag leaves the name unchanged.
     let updates = vec![name(a, "C", &etag), name(b, "B", "")];
-    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates: updates, validate_only: false };
-    let results = company.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
+    let results = company.update_affiliates(updates).await;
     assert!(results.iter().all(|result| result.code() == ResultCode::UpdateFailed), "{results:?}");
     assert_eq!(read(&mut company, a).await.distributor_name.as_deref(), Some("B"));
 }

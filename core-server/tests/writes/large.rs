@@ -4,12 +4,12 @@
 use std::time::{Duration, Instant};
 
 use compliance_api::v1::{
-    AddComplianceUrlsRequest, AddVocabularyEntriesRequest, AffiliateInput, AttachIncidentsRequest,
-    BatchCreateAffiliatesRequest, BatchOpenCasesRequest, CaseInput, DetachIncidentsRequest, IncidentInput, IncidentKey,
-    IncidentType, InfractionInput, ObserveUrlsRequest, OpenCaseRequest, RecordInfractionsRequest, ResultCode,
-    UrlInfraction, UrlInput, UrlObservation, VocabularyEntryInput, VocabularyKind,
+    AddVocabularyEntriesRequest, AffiliateInput, AttachIncidentsRequest, BatchOpenCasesRequest, CaseInput,
+    DetachIncidentsRequest, IncidentInput, IncidentKey, IncidentType, InfractionInput, ObserveUrlsRequest,
+    OpenCaseRequest, RecordInfractionsRequest, ResultCode, UrlInfraction, UrlObservation, VocabularyEntryInput,
+    VocabularyKind,
 };
-use test_support::{GrpcClients, TestCore, new_company};
+use test_support::{GrpcClients, TestCore, named, new_company};
 
 const FEW: usize = 1_000;
 const MANY: usize = 10 * FEW;
@@ -68,13 +68,7 @@ async fn observations_of(items: usize) -> Steps {
     let mut steps = Steps::default();
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());
-    let affiliates = ["A", "B"].map(|id| AffiliateInput {
-        client_affiliate_id: Some(id.to_owned()),
-        affiliate_name: Some(id.to_owned()),
-        ..AffiliateInput::default()
-    });
-    let request = BatchCreateAffiliatesRequest { affiliates: affiliates.into(), validate_only: false };
-    clients.affiliates.batch_create_affiliates(request).await.unwrap();
+    clients.create_affiliates(["A", "B"].map(named).into()).await;
     let of = |number: usize, note: &str| UrlObservation {
         url: Some(url(number)),
         note: Some(note.to_owned()),
@@ -105,15 +99,8 @@ async fn cases_and_infractions_of(items: usize) -> Steps {
     let mut steps = Steps::default();
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());
-    let affiliate = AffiliateInput {
-        client_affiliate_id: Some("A".to_owned()),
-        affiliate_name: Some("A".to_owned()),
-        ..AffiliateInput::default()
-    };
-    let request = BatchCreateAffiliatesRequest { affiliates: vec![affiliate], validate_only: false };
-    clients.affiliates.batch_create_affiliates(request).await.unwrap();
-    let urls = (0..items).map(|number| UrlInput { url: Some(url(number)) }).collect();
-    clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls, validate_only: false }).await.unwrap();
+    clients.affiliate("A").await;
+    clients.add_urls((0..items).map(url)).await;
     let start = Instant::now();
     let cases = (0..items).map(|number| OpenCaseRequest {
         request_id: Some(number.to_string()),
@@ -155,14 +142,7 @@ async fn equal_items_of(items: usize) -> Steps {
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());
     let start = Instant::now();
-    let urls = (0..2 * items).map(|_| UrlInput { url: Some(url(1)) }).collect();
-    let results = clients
-        .urls
-        .add_compliance_urls(AddComplianceUrlsRequest { urls, validate_only: false })
-        .await
-        .unwrap()
-        .into_inner()
-        .results;
+    let results = clients.add_urls((0..2 * items).map(|_| url(1))).await;
     assert_eq!(results.iter().filter(|result| result.url_id.is_some()).count(), 1);
     steps.took(start, "one URL many times");
     let start = Instant::now();
@@ -171,8 +151,7 @@ async fn equal_items_of(items: usize) -> Steps {
         affiliate_name: Some("One".to_owned()),
         ..AffiliateInput::default()
     });
-    let request = BatchCreateAffiliatesRequest { affiliates: affiliates.collect(), validate_only: false };
-    let results = clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results;
+    let results = clients.create_affiliates(affiliates.collect()).await;
     assert_eq!(results.iter().filter(|result| result.affiliate_id.is_some()).count(), 1);
     steps.took(start, "one name many times");
     steps
@@ -188,8 +167,7 @@ async fn incidents_of(items: usize) -> Steps {
     let core = TestCore::start().await;
     let mut clients = core.company(new_company());
     clients.affiliate("A").await;
-    let urls = (0..items).map(|number| UrlInput { url: Some(url(number)) }).collect();
-    clients.urls.add_compliance_urls(AddComplianceUrlsRequest { urls, validate_only: false }).await.unwrap();
+    clients.add_urls((0..items).map(url)).await;
     let case = OpenCaseRequest {
         request_id: Some("1".to_owned()),
         case: Some(CaseInput { client_affiliate_id: Some("A".to_owned()), ..CaseInput::default() }),

@@ -3,13 +3,13 @@
 use compliance_api::{
     record::Record as _,
     v1::{
-        Affiliate, AffiliateInput, AffiliateResult, AffiliateUpdate, BatchCreateAffiliatesRequest,
-        BatchGetAffiliatesRequest, BatchUpdateAffiliatesRequest, ResultCode, UpdateAffiliateRequest,
+        Affiliate, AffiliateInput, AffiliateResult, AffiliateUpdate, BatchGetAffiliatesRequest, ResultCode,
+        UpdateAffiliateRequest,
     },
 };
 use prost_types::FieldMask;
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
-use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company};
+use test_support::{GrpcClients, Proxy, TestCore, fresh_database, new_company, update_of};
 use tonic::Code;
 
 use super::created::value;
@@ -20,22 +20,16 @@ async fn created(clients: &mut GrpcClients, count: usize) -> Vec<i64> {
         affiliate_name: Some(format!("N{number}")),
         ..AffiliateInput::default()
     });
-    let request = BatchCreateAffiliatesRequest { affiliates: affiliates.collect(), validate_only: false };
-    let results = clients.affiliates.batch_create_affiliates(request).await.unwrap().into_inner().results;
+    let results = clients.create_affiliates(affiliates.collect()).await;
     results.into_iter().map(|result| result.affiliate_id.unwrap()).collect()
 }
 
-fn update(id: i64, fields: AffiliateInput) -> AffiliateUpdate {
-    AffiliateUpdate { id: Some(id), affiliate: Some(fields), update_mask: None, etag: String::new() }
-}
-
 fn rename(id: i64, name: String) -> AffiliateUpdate {
-    update(id, AffiliateInput { affiliate_name: Some(name), ..AffiliateInput::default() })
+    update_of(id, AffiliateInput { affiliate_name: Some(name), ..AffiliateInput::default() })
 }
 
 async fn batch(clients: &mut GrpcClients, affiliates: Vec<AffiliateUpdate>) -> Vec<ResultCode> {
-    let request = BatchUpdateAffiliatesRequest { anchor_id: None, affiliates, validate_only: false };
-    let results = clients.affiliates.batch_update_affiliates(request).await.unwrap().into_inner().results;
+    let results = clients.update_affiliates(affiliates).await;
     results.iter().map(AffiliateResult::code).collect()
 }
 
@@ -134,7 +128,7 @@ fn names(count: usize) -> Vec<String> {
 
 fn same(id: i64, count: usize) -> Vec<AffiliateUpdate> {
     let city = |number| AffiliateInput { city: Some(format!("{number}")), ..AffiliateInput::default() };
-    (0..count).map(|number| update(id, city(number))).collect()
+    (0..count).map(|number| update_of(id, city(number))).collect()
 }
 
 /// Every item depends on the previous one, but a batch of any size takes only a few statements.

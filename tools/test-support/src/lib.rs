@@ -49,6 +49,7 @@ pub use network_server::NetworkServer;
 pub use process::{command_line, is_running, kill_process, output, wait_until};
 pub use program::{Program, program_token, service_command};
 pub use proxy::{Held, Proxy};
+pub use records::{named, update_of};
 pub use rest::{RestClient, RestResponse};
 #[cfg(feature = "service")]
 pub use server_process::{ServerProcess, serve_for_a_test};
