@@ -189,27 +189,3 @@ fn behind_own_link(path: &Path) -> anyhow::Result<PathBuf> {
         _ => Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use compliance_api::{
-        record::{Access, Record as _},
-        v1::{Affiliate, AffiliateInput},
-    };
-
-    #[test]
-    fn export_includes_every_writable_affiliate_field() {
-        let mut affiliate = Affiliate::default();
-        for field in Affiliate::FIELDS {
-            let text = match field.access {
-                Access::Text { .. } => field.name,
-                Access::Boolean { .. } => "yes",
-                _ => "276",
-            };
-            assert!(field.set_written(&mut affiliate, Some(text.to_owned())), "{field:?}");
-        }
-        let written = super::written(&affiliate);
-        assert_eq!(written.len(), AffiliateInput::FIELDS.len());
-        assert_eq!((&written["country"], &written["status"]), (&"DE".into(), &"distributor_status".into()));
-    }
-}

@@ -117,10 +117,9 @@ pub fn write_statements() -> impl Iterator<Item = (&'static str, &'static str)> 
 mod tests {
     use std::{collections::BTreeSet, fs, path::Path};
 
-    use embedded_postgres::ClusterOptions;
     use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
     use storage::limits::STATEMENT_CACHE;
-    use test_support::{TestCluster, TestDatabase};
+    use test_support::fresh_database;
 
     use super::*;
 
@@ -158,8 +157,7 @@ mod tests {
     /// Without an expected number, a missing trigger would go unnoticed.
     #[tokio::test]
     async fn expected_objects_are_complete() {
-        let server = TestCluster::start(ClusterOptions::temporary()).await;
-        let options = TestDatabase::create(&server.endpoint, "objects").await.options;
+        let options = fresh_database().await.options;
         let mut connection = PgConnection::connect_with(&options).await.unwrap();
         let all = "select count(*) filter (where kind = 't'), count(*) filter (where kind = 'c'), count(*) filter (where kind = 'i')
             from (select 't' as kind, tgrelid as relation from pg_trigger where not tgisinternal
@@ -185,14 +183,12 @@ mod tests {
             sqlx::raw_sql(repair).execute(&pool).await.unwrap();
         }
         pool.close().await;
-        server.stop().await;
     }
 
     /// Renames the tables and their constraints to shard names. Statements that use any other name then fail to prepare.
     #[tokio::test]
     async fn every_statement_prepares_with_shard_names() {
-        let server = TestCluster::start(ClusterOptions::temporary()).await;
-        let options = TestDatabase::create(&server.endpoint, "shards").await.options;
+        let options = fresh_database().await.options;
         let mut node = PgConnection::connect_with(&options).await.unwrap();
         let next_id = "create function next_id(text) returns bigint language sql as 'select 1::bigint'".to_owned();
         let mut names = vec![next_id];
@@ -218,7 +214,6 @@ mod tests {
         }
         assert!(count > 150, "only {count} statements");
         node.close().await.unwrap();
-        server.stop().await;
     }
 
     /// Preparing an evicted statement again costs a round trip and a plan.

@@ -47,20 +47,15 @@ fn csv_truncated_inside_quoted_cell_is_rejected() {
         let before = read(&service, &token, what);
         let text = format!("{header}{rows}");
         let line = text.lines().count() + 1;
-        for separator in [",", ";"] {
-            let path = file(&data, "cut.csv", format!("{text}{end}").replace(',', separator).as_bytes());
-            let mut variants = vec![&[][..], &["--dry-run"], &["--no-csv-escape"]];
-            if what == "affiliates" {
-                variants.extend([&["--sync"][..], &["--sync", "--dry-run"], &["--sync", "--absent", "report"]]);
-            }
-            for options in variants {
-                let (code, printed) = import(&data, &service, &[&[what, &path, "--company", "7"], options].concat());
-                assert_eq!(code, Some(2), "{what} {options:?}: {printed}");
-                assert!(
-                    printed.contains(&format!("begins on line {line}: the file is truncated")),
-                    "{what}: {printed}"
-                );
-            }
+        let path = file(&data, "cut.csv", format!("{text}{end}").replace(',', ";").as_bytes());
+        let mut variants = vec![&[][..], &["--dry-run"]];
+        if what == "affiliates" {
+            variants.extend([&["--no-csv-escape"][..], &["--sync"], &["--sync", "--absent", "report"]]);
+        }
+        for options in variants {
+            let (code, printed) = import(&data, &service, &[&[what, &path, "--company", "7"], options].concat());
+            assert_eq!(code, Some(2), "{what} {options:?}: {printed}");
+            assert!(printed.contains(&format!("begins on line {line}: the file is truncated")), "{what}: {printed}");
         }
         let utf16 = format!("\u{feff}{text}{end}").encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
         let path = file(&data, "utf16.csv", &utf16);
@@ -108,14 +103,9 @@ fn sync_rejects_files_without_rows() {
     ] {
         let path = file(&data, name, content.as_bytes());
         let arguments = ["affiliates", &path, "--company", "7"];
-        for options in [
-            &[][..],
-            &["--dry-run"],
-            &["--absent", "report"],
-            &["--absent", "terminated"],
-            &["--absent", "terminated", "--dry-run"],
-            &["--absent", "terminated", "--max-absent", "100"],
-        ] {
+        for options in
+            [&[][..], &["--absent", "terminated", "--dry-run"], &["--absent", "terminated", "--max-absent", "100"]]
+        {
             let (code, printed) = import(&data, &service, &[&arguments[..], &["--sync"], options].concat());
             assert_eq!(code, Some(1), "{name} {options:?}: {printed}");
             assert!(printed.contains("the file contains no rows") && !printed.contains("absent"), "{name}: {printed}");

@@ -120,12 +120,12 @@ fn demo_data_is_deterministic_and_added_once() {
 fn generated_records_are_consistent() {
     let data = migrated();
     // Without a service, the command starts and stops the database itself.
-    let made = demo_data(&data, "9", ["300", "4000", "400"], "3");
+    let made = demo_data(&data, "9", ["120", "1200", "150"], "3");
     assert!(!data.path().join("postgres/postmaster.pid").exists());
     let service = start(&data, &["serve"]);
     let token = token(&data, 9);
     let (urls, cases) = (read(&service, &token, "urls"), read(&service, &token, "cases"));
-    assert_eq!((urls.len(), cases.len()), (4000, 400));
+    assert_eq!((urls.len(), cases.len()), (1200, 150));
     let count = |records: &[Value], list: &str| -> usize {
         records.iter().map(|record| record[list].as_array().unwrap().len()).sum()
     };
@@ -141,14 +141,14 @@ fn generated_records_are_consistent() {
                 "{url}"
             );
         }
-        let added = json!([{"url": url["url"]}]);
         if let Some(case) = url["case_id"].as_i64() {
             of_case.entry(case).or_default().push(url);
-            let (_, again) = service.request("POST", "/api/urls", &token, &json!({ "urls": added }).to_string());
-            assert_eq!(again[0]["code"], "1023", "the service must report a duplicate");
         }
     }
-    assert!(of_case.len() > 100, "{}", of_case.len());
+    assert!(of_case.len() > 40, "{}", of_case.len());
+    let added: Vec<Value> = urls.iter().map(|url| json!({ "url": url["url"] })).collect();
+    let (_, again) = service.request("POST", "/api/urls", &token, &json!({ "urls": added }).to_string());
+    assert!(again.as_array().unwrap().iter().all(|result| result["code"] == "1023"), "the URLs exist");
     for case in &cases {
         let of_urls = of_case.get(&case["case_id"].as_i64().unwrap()).map_or(&[][..], Vec::as_slice);
         let incidents = case["incidents"].as_array().unwrap();
@@ -244,22 +244,13 @@ fn import_saves_valid_rows_and_reports_invalid_ones() {
 }
 
 #[test]
-fn encodings_and_separators_are_detected_or_rejected() {
+fn unknown_columns_and_ragged_rows_are_reported() {
     let data = DataDir::new();
     let dry = |path: &str, more: &[&str]| {
         let arguments = [&["import", "affiliates", path, "--company", "4", "--dry-run"], more].concat();
         let (status, tally, log) = json_of(&data, &arguments);
         (status.code(), tally["created"].clone(), log)
     };
-    let header = "client_affiliate_id;affiliate_name\r\n";
-    let marked = file(&data, "marked.csv", format!("\u{feff}{header}1;Jürgen\r\n").as_bytes());
-    assert_eq!(dry(&marked, &[]).1, json!(1));
-    let western = file(&data, "western.csv", &[header.as_bytes(), b"1;J\xfcrgen \x80\r\n"].concat());
-    let (code, _, log) = dry(&western, &[]);
-    assert!(code == Some(2) && log.contains("line 2 contains \"Jürgen €\""), "{log}");
-    assert_eq!(dry(&western, &["--encoding", "windows-1252"]).1, json!(1));
-    let utf16: Vec<u8> = format!("\u{feff}{header}1;Jürgen\r\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
-    assert_eq!(dry(&file(&data, "utf16.csv", &utf16), &[]).1, json!(1));
     let unknown = file(&data, "unknown.csv", b"client_affiliate_id,affiliate_name,shoe size\n1,A,44\n");
     let (code, _, log) = dry(&unknown, &[]);
     assert!(code == Some(2) && log.contains("\"shoe size\"") && log.contains("--map \"HEADING=\""), "{log}");

@@ -209,63 +209,6 @@ fn export_replaces_only_regular_files() {
     assert!(service.end().success());
 }
 
-/// Exports escape text that a spreadsheet would run as a formula, in every affiliate text field.
-#[test]
-fn exported_formulas_are_escaped_and_reimport_unchanged() {
-    let folder = Folder::new();
-    let service = start(&folder.data, &["serve"]);
-    let token = crate::common::token(&folder.data, 7);
-    let texts = [
-        "=HYPERLINK(\"http://x\")",
-        "+49 30 1",
-        "-5",
-        "@SUM(A1)",
-        "\t=1",
-        "\r=1",
-        "\n=1",
-        "'=1",
-        "''+1",
-        "'t Hooft",
-        "'",
-        " =1",
-    ];
-    let affiliates: Vec<Value> = texts
-        .iter()
-        .enumerate()
-        .map(|(number, text)| {
-            json!({"client_affiliate_id": format!("{text}{number}"), "affiliate_name": format!("{text} {number}"),
-                "notes": text, "city": text, "phone_one": text, "sponsor": text})
-        })
-        .collect();
-    let (status, body) =
-        service.request("POST", "/api/affiliates", &token, &json!({ "affiliates": affiliates }).to_string());
-    assert_eq!(status, 201, "{body}");
-    let path = folder.path("affiliates.csv");
-    let path = path.to_str().unwrap();
-    let run = |arguments: &[&str]| {
-        let (status, stdout, errors) = output(compliance(&folder.data).args(arguments));
-        assert!(status.success(), "{errors}");
-        stdout
-    };
-    run(&["export", "affiliates", "--company", "7", "--output", path]);
-    let mut cells = 0;
-    for record in csv::Reader::from_path(path).unwrap().records() {
-        for cell in &record.unwrap() {
-            assert!(!cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']), "{cell:?}");
-            cells += usize::from(cell.starts_with('\''));
-        }
-    }
-    // Each text is in six fields. An apostrophe precedes every text, except the text that begins with a space.
-    assert_eq!(cells, 6 * (texts.len() - 1));
-    run(&["import", "affiliates", path, "--company", "8"]);
-    let exported = |company: &str| run(&["export", "affiliates", "--company", company]);
-    let original = exported("7");
-    assert_eq!(original.lines().count(), texts.len());
-    assert_eq!(exported("8"), original);
-    service.signal(Signal::SIGTERM);
-    assert!(service.end().success());
-}
-
 /// Each field of a record has a CSV column, and its cell contains the field's value.
 #[test]
 fn csv_export_contains_every_field() {

@@ -1,14 +1,15 @@
 //! Tests the logs of both tiers during a database outage.
 
-use embedded_postgres::{ClusterOptions, OWNER_ROLE};
+use std::{thread, time::Instant};
+
+use embedded_postgres::OWNER_ROLE;
 use nix::sys::signal::Signal;
 use serde_json::Value;
-use test_support::TestCluster;
 
 use crate::{
-    common::{DataDir, Service, compliance, output, token},
+    common::Service,
     observability::status_of,
-    programs::Programs,
+    programs::{Programs, token},
 };
 
 /// When the first cause ends, a second cause can prolong the outage.
@@ -39,56 +40,34 @@ fn counted(log: &str) -> usize {
     lines.filter(|line| line["level"] == "WARN" || line["level"] == "ERROR").count()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn database_outage_does_not_flood_the_log() {
-    let cluster = TestCluster::start(ClusterOptions::temporary()).await;
-    cluster.endpoint.create_database("given").await.unwrap();
-    let url = cluster.endpoint.url(OWNER_ROLE, "given");
-    let data = DataDir::new();
-    let (core, gateway, token) = tokio::task::spawn_blocking(move || {
-        let token = token(&data, 7);
-        let (status, _, log) = output(compliance(&data).args(["migrate", "--database-url", &url]));
-        assert!(status.success(), "{log}");
-        let secret = data.path().join("jwt-secret");
-        let core = Service::start_as(
-            compliance(&data).args(["core", "--database-url", &url, "--jwt-secret-file"]).arg(&secret),
-        );
-        let core_url = format!("http://{}", core.grpc);
-        let gateway = Service::start_as(
-            compliance(&data).args(["gateway", "--core-url", &core_url, "--jwt-secret-file"]).arg(&secret),
-        );
-        assert_eq!(gateway.request("GET", "/api/affiliates/1", &token, "").0, 404);
-        (core, gateway, token)
-    })
-    .await
-    .unwrap();
-    cluster.stop().await;
-    tokio::task::spawn_blocking(move || {
-        let started = std::time::Instant::now();
-        let failed: usize = std::thread::scope(|scope| {
-            let callers = (0..CALLERS).map(|caller| {
-                let (rest, token) = (gateway.rest, &token);
-                scope.spawn(move || {
-                    let path = ["/api/affiliates/1", "/api/urls", "/api/cases/7"][caller % 3];
-                    let statuses = (0..REQUESTS / CALLERS).map(|_| status_of(rest, path, token));
-                    statuses.filter(|status| *status >= 500).count()
-                })
-            });
-            let callers: Vec<_> = callers.collect();
-            callers.into_iter().map(|caller| caller.join().unwrap()).sum()
+#[test]
+fn database_outage_does_not_flood_the_log() {
+    let mut programs = Programs::new();
+    let core = Service::start_as(&mut programs.core(&[]));
+    let gateway = Service::start_as(&mut programs.gateway_of(&[core.grpc], &[]));
+    assert_eq!(gateway.request("GET", "/api/affiliates/1", &token(), "").0, 404);
+    programs.stop_database();
+    let started = Instant::now();
+    let failed: usize = thread::scope(|scope| {
+        let callers = (0..CALLERS).map(|caller| {
+            let rest = gateway.rest;
+            scope.spawn(move || {
+                let path = ["/api/affiliates/1", "/api/urls", "/api/cases/7"][caller % 3];
+                let statuses = (0..REQUESTS / CALLERS).map(|_| status_of(rest, path, &token()));
+                statuses.filter(|status| *status >= 500).count()
+            })
         });
-        // Each log statement writes at most five lines per second, no matter how many requests fail.
-        let seconds = started.elapsed().as_secs() as usize + 4;
-        assert!(failed > REQUESTS / 2, "{failed} of {REQUESTS}");
-        for (name, service) in [("gateway", gateway), ("core", core)] {
-            service.signal(Signal::SIGTERM);
-            let log = service.end_with_log().1;
-            let lines = counted(&log);
-            println!("{name}: {lines} lines in {seconds} s, {failed} failed");
-            assert!(lines <= seconds * 20 && lines < failed, "{name}: {lines} lines in {seconds} s");
-            assert!(name == "core" || lines > 0 && log.contains("\"left_out\":"), "{name}: {log}");
-        }
-    })
-    .await
-    .unwrap();
+        let callers: Vec<_> = callers.collect();
+        callers.into_iter().map(|caller| caller.join().unwrap()).sum()
+    });
+    // Each log statement writes at most five lines per second, no matter how many requests fail.
+    let seconds = started.elapsed().as_secs() as usize + 4;
+    assert!(failed > REQUESTS / 2, "{failed} of {REQUESTS}");
+    for (name, service) in [("gateway", gateway), ("core", core)] {
+        service.signal(Signal::SIGTERM);
+        let log = service.end_with_log().1;
+        let lines = counted(&log);
+        assert!(lines <= seconds * 20 && lines < failed, "{name}: {lines} lines in {seconds} s");
+        assert!(name == "core" || lines > 0 && log.contains("\"left_out\":"), "{name}: {log}");
+    }
 }

@@ -3,6 +3,7 @@
 use std::{
     io::Read as _,
     net::{SocketAddr, TcpListener},
+    path::Path,
     process::Command,
 };
 
@@ -40,6 +41,11 @@ impl Programs {
         self.cluster.as_ref().unwrap().endpoint().url(OWNER_ROLE, GIVEN)
     }
 
+    /// Returns the folder of the database server's socket.
+    pub(crate) fn socket_dir(&self) -> &Path {
+        self.cluster.as_ref().unwrap().endpoint().socket_dir()
+    }
+
     /// Returns the superuser's database URL.
     pub(crate) fn admin_database(&self) -> String {
         self.cluster.as_ref().unwrap().endpoint().url(ADMIN_ROLE, GIVEN)
@@ -57,6 +63,11 @@ impl Programs {
             let mut connection = PgConnection::connect_with(&options).await.unwrap();
             sqlx::raw_sql(sqlx::AssertSqlSafe(statements.to_owned())).execute(&mut connection).await.unwrap();
         });
+    }
+
+    /// Stops the database server.
+    pub(crate) fn stop_database(&mut self) {
+        self.threads.block_on(self.cluster.take().unwrap().stop()).unwrap();
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

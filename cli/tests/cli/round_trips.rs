@@ -128,6 +128,13 @@ async fn exports(data: &DataDir, service: &Service, token: &str, core: &str) -> 
         assert!(status.success(), "{log}");
         add(name, text.as_bytes(), name.contains("plain"));
     }
+    for export in exports.iter().filter(|export| export.path.extension().unwrap() == "csv" && !export.is_plain_csv) {
+        for record in csv::Reader::from_path(&export.path).unwrap().records() {
+            let record = record.unwrap();
+            let formula = record.iter().find(|cell| cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']));
+            assert_eq!(formula, None, "{}", export.path.display());
+        }
+    }
     exports
 }
 

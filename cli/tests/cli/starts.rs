@@ -7,11 +7,13 @@ use std::{
     thread,
 };
 
-use embedded_postgres::{ClusterOptions, OWNER_ROLE};
+use embedded_postgres::OWNER_ROLE;
 use nix::sys::signal::Signal;
-use test_support::TestCluster;
 
-use crate::common::{DataDir, Service, compliance, output, wait_until};
+use crate::{
+    common::{DataDir, Service, compliance, output, wait_until},
+    programs::Programs,
+};
 
 const SECRET: (&str, &str) = ("COMPLIANCE_JWT_SECRET", "0123456789abcdef0123456789abcdef");
 
@@ -38,43 +40,29 @@ pub(crate) fn head(address: SocketAddr, path: &str) -> String {
     response
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn startup_waits_for_database_and_schema() {
-    let cluster = TestCluster::start(ClusterOptions::temporary()).await;
-    let url = cluster.endpoint.url(OWNER_ROLE, "later");
+#[test]
+fn startup_waits_for_database_and_schema() {
+    let programs = Programs::new();
+    let url = programs.database().replace("/given", "/later");
     let address = free_address();
-    let core = {
-        let url = url.clone();
-        thread::spawn(move || {
-            let mut command = compliance(&DataDir::new());
-            command.arg("core").env("DATABASE_URL", url).envs([SECRET, ("COMPLIANCE_START_TIMEOUT", "10m")]);
-            Service::start_as(command.env("COMPLIANCE_GRPC_ADDR", address.to_string()))
-        })
-    };
+    let mut command = compliance(&DataDir::new());
+    command.arg("core").envs([SECRET, ("COMPLIANCE_START_TIMEOUT", "10m"), ("DATABASE_URL", url.as_str())]);
+    command.env("COMPLIANCE_GRPC_ADDR", address.to_string());
+    let core = thread::spawn(move || Service::start_as(&mut command));
     let core_url = format!("grpc://{address}");
-    let not_serving = core_url.clone();
-    tokio::task::spawn_blocking(move || {
-        wait_until("the core reports that it is not serving", || health(&not_serving).1.contains("NotServing"));
-    })
-    .await
-    .unwrap();
-    cluster.endpoint.create_database("later").await.unwrap();
-    tokio::task::spawn_blocking(move || {
-        // The schema is still missing. The core also accepts a schema migrated by another program.
-        assert_eq!(health(&core_url).0, Some(1));
-        let (status, _, log) = output(compliance(&DataDir::new()).args(["migrate", "--database-url", &url]));
-        assert!(status.success(), "{log}");
-        let core = core.join().unwrap();
-        assert_eq!(core.grpc, address);
-        wait_until("the core is healthy", || health(&core_url).0 == Some(0));
-        let logged = core.logged().join("\n");
-        assert!(logged.contains("not ready: waiting") && logged.contains("later"), "{logged}");
-        core.signal(Signal::SIGTERM);
-        assert_eq!(core.end().code(), Some(0));
-    })
-    .await
-    .unwrap();
-    cluster.stop().await;
+    wait_until("the core reports that it is not serving", || health(&core_url).1.contains("NotServing"));
+    programs.run_as_admin("postgres", &format!("create database later owner {OWNER_ROLE}"));
+    // The schema is still missing. The core also accepts a schema migrated by another program.
+    assert_eq!(health(&core_url).0, Some(1));
+    let (status, _, log) = output(compliance(&DataDir::new()).args(["migrate", "--database-url", &url]));
+    assert!(status.success(), "{log}");
+    let core = core.join().unwrap();
+    assert_eq!(core.grpc, address);
+    wait_until("the core is healthy", || health(&core_url).0 == Some(0));
+    let logged = core.logged().join("\n");
+    assert!(logged.contains("not ready: waiting") && logged.contains("later"), "{logged}");
+    core.signal(Signal::SIGTERM);
+    assert_eq!(core.end().code(), Some(0));
 }
 
 #[test]

@@ -1,64 +1,46 @@
 //! Tests an import that loses the response to a committed batch.
 
-use std::{fs, os::unix::ffi::OsStrExt as _, path::Path, process::Stdio};
+use std::{fs, process::Stdio};
 
-use embedded_postgres::{ClusterOptions, OWNER_ROLE};
+use embedded_postgres::OWNER_ROLE;
 use nix::sys::signal::Signal;
 use serde_json::Value;
-use test_support::{Proxy, TestCluster};
+use test_support::Proxy;
+use tokio::runtime::Runtime;
 
 use crate::{
-    common::{DataDir, compliance, output, start, token},
+    common::{DataDir, GIVEN, compliance, output, start, token},
     data::file,
     files::Folder,
+    programs::Programs,
 };
 
 /// The import retries the batch, and does not report its own affiliates as duplicates.
-#[tokio::test(flavor = "multi_thread")]
-async fn retried_import_batch_reports_no_false_duplicates() {
-    let cluster = TestCluster::start(ClusterOptions::temporary()).await;
-    cluster.endpoint.create_database("given").await.unwrap();
-    let folder = cluster.endpoint.socket_dir();
-    let proxy = Proxy::postgresql(folder.join(".s.PGSQL.5432"));
-    let url = cluster.endpoint.url(OWNER_ROLE, "given");
-    let escaped = |path: &Path| {
-        let bytes = path.as_os_str().as_bytes().iter();
-        let escape = |byte: &u8| match char::from(*byte) {
-            letter if letter.is_ascii_alphanumeric() => letter.to_string(),
-            _ => format!("%{byte:02X}"),
-        };
-        bytes.map(escape).collect::<String>()
+#[test]
+fn retried_import_batch_reports_no_false_duplicates() {
+    let programs = Programs::new();
+    let threads = Runtime::new().unwrap();
+    let proxy = threads.block_on(async { Proxy::postgresql(programs.socket_dir().join(".s.PGSQL.5432")) });
+    let folder = proxy.folder().to_str().unwrap().replace('/', "%2F");
+    let database = format!("postgres://{OWNER_ROLE}@{folder}:5432/{GIVEN}");
+    let data = DataDir::new();
+    let import = |text: &str, choice: &str| {
+        let path = file(&data, "affiliates.csv", text.as_bytes());
+        let arguments = ["import", "affiliates", &path, "--company", "7", "--on-duplicate", choice, "--json"];
+        let (_, summary, log) = output(compliance(&data).args(arguments).args(["--database-url", &database]));
+        let summary: Value = serde_json::from_str(&summary).unwrap_or_else(|_| panic!("{summary}{log}"));
+        ["created", "updated", "skipped", "bad"].map(|count| summary[count].as_u64().unwrap())
     };
-    let through_proxy = url.replace(&escaped(folder), &escaped(proxy.folder()));
-    assert_ne!(url, through_proxy);
-    let proxy = tokio::task::spawn_blocking(move || {
-        let data = DataDir::new();
-        let (status, _, log) = output(compliance(&data).args(["migrate", "--database-url", &url]));
-        assert!(status.success(), "{log}");
-        let import = |text: &str, choice: &str| {
-            let path = file(&data, "affiliates.csv", text.as_bytes());
-            let arguments = ["import", "affiliates", &path, "--company", "7", "--on-duplicate", choice, "--json"];
-            let (_, summary, log) = output(compliance(&data).args(arguments).args(["--database-url", &through_proxy]));
-            let summary: Value = serde_json::from_str(&summary).unwrap_or_else(|_| panic!("{summary}{log}"));
-            ["created", "updated", "skipped", "bad"].map(|count| summary[count].as_u64().unwrap())
-        };
-        let header = "client_affiliate_id,affiliate_name,country,start_date\n";
-        assert_eq!(import(&format!("{header}A-0,Zed,DE,\n"), "fail"), [1, 0, 0, 0]);
-        for (batch, choice, expected) in
-            [(1, "fail", [2, 0, 0, 1]), (2, "skip", [2, 0, 1, 0]), (3, "update", [2, 1, 0, 0])]
-        {
-            // The third affiliate exists with different values.
-            let rows = format!("B-{batch},Ann {batch},us,2026-05-01\nC-{batch},Ben {batch},,\nA-0,Zed,FR,\n");
-            proxy.lose_answer_to("insert into affiliates");
-            assert_eq!(import(&format!("{header}{rows}"), choice), expected, "{choice}");
-            assert!(proxy.has_lost_answer());
-        }
-        proxy
-    })
-    .await
-    .unwrap();
-    drop(proxy);
-    cluster.stop().await;
+    let header = "client_affiliate_id,affiliate_name,country,start_date\n";
+    assert_eq!(import(&format!("{header}A-0,Zed,DE,\n"), "fail"), [1, 0, 0, 0]);
+    for (batch, choice, expected) in [(1, "fail", [2, 0, 0, 1]), (2, "skip", [2, 0, 1, 0]), (3, "update", [2, 1, 0, 0])]
+    {
+        // The third affiliate exists with different values.
+        let rows = format!("B-{batch},Ann {batch},us,2026-05-01\nC-{batch},Ben {batch},,\nA-0,Zed,FR,\n");
+        proxy.lose_answer_to("insert into affiliates");
+        assert_eq!(import(&format!("{header}{rows}"), choice), expected, "{choice}");
+        assert!(proxy.has_lost_answer());
+    }
 }
 
 /// Unlike affiliates, URLs of an earlier attempt look like URLs that existed before the import.
@@ -66,7 +48,7 @@ async fn retried_import_batch_reports_no_false_duplicates() {
 fn repeated_url_batches_are_reported_as_uncertain() {
     let folder = Folder::new();
     let service = start(&folder.data, &["serve"]);
-    let threads = tokio::runtime::Runtime::new().unwrap();
+    let threads = Runtime::new().unwrap();
     let proxy = threads.block_on(Proxy::tcp(service.grpc));
     let path = folder.path("urls.ndjson");
     let lines: Vec<String> = (0..3_000).map(|number| format!(r#"{{"url":"https://a.example/{number}"}}"#)).collect();

@@ -85,10 +85,9 @@ async fn warn_if_shorter(pool: &Connections, expected: Option<i32>, before: Opti
 mod tests {
     use std::time::Duration;
 
-    use embedded_postgres::ClusterOptions;
     use sqlx::{Connection as _, PgConnection};
     use telemetry::background::Task;
-    use test_support::{NetworkServer, TestCluster, TestDatabase};
+    use test_support::{NetworkServer, fresh_database};
     use tokio::time::{sleep, timeout};
 
     use super::{Connections, HOLDERS, keep, warn_if_shorter};
@@ -114,8 +113,7 @@ mod tests {
     /// transaction ends.
     #[tokio::test]
     async fn upkeep_failure_names_blocking_connections() {
-        let server = TestCluster::start(ClusterOptions::temporary()).await;
-        let options = TestDatabase::create(&server.endpoint, "months").await.options;
+        let options = fresh_database().await.options;
         let opened = database::open(options.clone().into(), 4).await.unwrap();
         database::restores::start(&opened.pool).await.unwrap();
         let next: String = sqlx::query_scalar(NEXT).fetch_one(&opened.pool).await.unwrap();
@@ -153,13 +151,11 @@ mod tests {
         until("the next month exists", async || exists(&next).await).await;
         kept.abort();
         opened.pool.close().await;
-        server.stop().await;
     }
 
     #[tokio::test]
     async fn upkeep_reports_clock_jumps() {
-        let server = TestCluster::start(ClusterOptions::temporary()).await;
-        let options = TestDatabase::create(&server.endpoint, "steady").await.options;
+        let options = fresh_database().await.options;
         let opened = database::open(options.into(), 4).await.unwrap();
         database::restores::start(&opened.pool).await.unwrap();
         let run = async |statement: &'static str| sqlx::raw_sql(statement).execute(&opened.pool).await.unwrap();
@@ -182,7 +178,6 @@ mod tests {
             assert_eq!(warn_if_shorter(&pool, expected, before).await, warned);
         }
         opened.pool.close().await;
-        server.stop().await;
     }
 
     #[tokio::test]

@@ -41,16 +41,3 @@ pub fn affiliate_json(input: &AffiliateInput) -> Value {
     let present = fields.filter_map(|field| Some((field.name.to_owned(), Value::from(field.text(input)?))));
     Value::Object(present.collect::<Map<_, _>>())
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn generated_load_affiliates_are_valid() {
-        let request = compliance_api::v1::BatchCreateAffiliatesRequest {
-            affiliates: vec![super::affiliate(u64::MAX, u64::MAX), super::affiliate(0, 0)],
-            validate_only: false,
-        };
-        assert!(compliance_api::rules::check(&request).is_empty());
-        assert_eq!(super::affiliate_json(&request.affiliates[1])["country"], "US");
-    }
-}

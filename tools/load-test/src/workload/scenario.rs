@@ -140,32 +140,3 @@ impl Plan {
         LoadRequest::AddUrls(urls.collect())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Plan, Scenario, Universe};
-    use crate::workload::LoadRequest;
-
-    fn steps(scenario: Scenario) -> impl Iterator<Item = LoadRequest> {
-        let universe = Universe { company: 1, affiliates: [3, 5, 9].into(), urls: 401, cases: 3 };
-        let mut plan = Plan::new(scenario, 3, 0);
-        std::iter::repeat_with(move || plan.step(&universe)).take(100)
-    }
-
-    #[test]
-    fn reads_refer_to_existing_records() {
-        assert!(steps(Scenario::PointRead).all(|read| matches!(read, LoadRequest::GetAffiliate(3 | 5 | 9))));
-        let is_page = |read| matches!(read, LoadRequest::ListUrls { page: 1..=3, per_page: 200 });
-        assert!(steps(Scenario::DeepPage).all(is_page));
-    }
-
-    #[test]
-    fn written_urls_are_unique() {
-        let urls = |request| if let LoadRequest::AddUrls(urls) = request { urls } else { Vec::new() };
-        let mut written: Vec<String> = steps(Scenario::UrlAdd).flat_map(urls).collect();
-        assert_eq!(written.len(), 300);
-        written.sort_unstable();
-        written.dedup();
-        assert_eq!(written.len(), 300);
-    }
-}
