@@ -42,8 +42,9 @@ use crate::{
 
 /// Returns whether an operation's responses can be long: lists of any length, and endless watches.
 fn has_long_responses(path: &str) -> bool {
-    // A batch of reads ends as soon as the core has read its records.
-    path != Operation::BATCH_READ.path && Operation::at(path).is_some_and(|operation| operation.streams_responses)
+    // A batch of reads and a page end as soon as the core has read their records.
+    let is_short = [Operation::BATCH_READ.path, Operation::STREAM_COMPLIANCE_URLS.path].contains(&path);
+    !is_short && Operation::at(path).is_some_and(|operation| operation.streams_responses)
 }
 
 #[derive(Debug)]

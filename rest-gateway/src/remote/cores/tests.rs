@@ -50,7 +50,6 @@ fn streamed_responses_are_long() {
         "WatchChanges",
         "ListAllComplianceCases",
         "ListAllComplianceUrls",
-        "StreamComplianceUrls",
         "ExportCases",
         "ExportUrls",
         "StreamUrlObservations",
