@@ -69,3 +69,17 @@ pub(crate) fn read_infractions(
 pub(crate) fn revisions(etag: &str) -> Option<Vec<i64>> {
     (!etag.is_empty()).then(|| etag.split(',').filter_map(|etag| etag.trim().parse().ok()).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::revisions;
+
+    #[test]
+    fn malformed_etags_match_no_revision() {
+        assert_eq!(revisions(""), None);
+        assert_eq!(revisions("7"), Some(vec![7]));
+        assert_eq!(revisions("7, 9"), Some(vec![7, 9]));
+        assert_eq!(revisions("W/7"), Some(vec![]));
+        assert_eq!(revisions(","), Some(vec![]));
+    }
+}

@@ -173,3 +173,26 @@ impl From<&GrpcConnections> for ConnectionLimits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::CoreSettings;
+
+    #[derive(clap::Parser)]
+    struct Command {
+        #[command(flatten)]
+        core: CoreSettings,
+    }
+
+    #[test]
+    fn timeouts_accept_plain_seconds_or_units() {
+        let timeout =
+            |text| Command::try_parse_from(["test", "--call-timeout", text]).unwrap().core.call_timeout.as_secs();
+        assert_eq!((timeout("45"), timeout("45s"), timeout("2m")), (45, 45, 120));
+        for wrong in ["0", "3601", "500ms"] {
+            assert!(Command::try_parse_from(["test", "--call-timeout", wrong]).is_err(), "{wrong}");
+        }
+    }
+}

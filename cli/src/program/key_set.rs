@@ -56,3 +56,29 @@ pub(super) fn authorities(path: &Path) -> Result<Vec<Certificate>, String> {
     }
     Ok(certificates)
 }
+
+#[cfg(test)]
+mod tests {
+    use compliance_api::{
+        PrivateUrl,
+        token::{KeyError, KeySource, Verifier},
+    };
+
+    /// RFC 3986, 3.2.1: applications should not show the password in a URL.
+    #[tokio::test]
+    async fn key_set_errors_hide_url_credentials() {
+        // Nothing listens on port 1.
+        for url in [
+            "http://user:hidden@127.0.0.1:1/keys?token=hidden",
+            "https://user:hidden@127.0.0.1:port/",
+            "user:hidden@keys",
+        ] {
+            let url = PrivateUrl::from(url.to_owned());
+            let source = KeySource { jwks_url: Some((url, super::fetch)), ..KeySource::default() };
+            assert!(!format!("{source:?}").contains("hidden"), "{source:?}");
+            let error = Verifier::new(source, None).await.unwrap_err();
+            assert!(matches!(error, KeyError::Fetch { .. }), "{error:?}");
+            assert!(!format!("{error} {error:?}").contains("hidden"), "{error:?}");
+        }
+    }
+}

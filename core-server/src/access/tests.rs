@@ -96,6 +96,14 @@ async fn calls_without_required_scope_count_against_rate_limit() {
     assert_eq!(called(READ, 8).0, Ok(Some(8)));
 }
 
+#[tokio::test]
+async fn check_access_returns_company_id() {
+    let (_, caller) = check(&policy("off").await, READ, &headers(&[&token(7, clock(), None)]), None);
+    let mut request = Request::new(CheckAccessRequest {});
+    request.extensions_mut().insert(caller.token.unwrap());
+    assert_eq!(Access.check_access(request).await.unwrap().into_inner(), CheckAccessResponse { company_id: 7 });
+}
+
 #[test]
 fn unchecked_requests_fail_with_internal_error() {
     assert_eq!(caller(&Request::new(())).unwrap_err().code(), tonic::Code::Internal);
@@ -199,6 +207,15 @@ fn invalid_core_counts_default_to_one() {
     assert_eq!(cores(&HeaderMap::new()), ONE);
     assert_eq!(["1", "3", "0", "-2", "", "x", "2.5"].map(named), [1, 3, 1, 1, 1, 1, 1]);
     assert_eq!([MAX_CORES, MAX_CORES + 1, u32::MAX].map(|number| named(&number.to_string())), [MAX_CORES, 1, 1]);
+}
+
+#[test]
+fn companies_have_separate_rate_limits() {
+    let limiter = limiter("2/m");
+    assert!(limiter.counted(1, ONE).is_ok() && limiter.counted(1, ONE).is_ok());
+    let (_, error) = limiter.counted(1, ONE).unwrap_err();
+    assert_eq!(wait(&error), 30);
+    assert!(limiter.counted(2, ONE).is_ok() && limiter.counted(2, ONE).is_ok() && limiter.counted(2, ONE).is_err());
 }
 
 #[test]

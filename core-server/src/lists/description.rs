@@ -266,6 +266,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn page_numbers_start_at_one() {
+        let query = PageQuery::new(Some(10), Some(3), SortDirection::Unspecified);
+        assert_eq!((query.offset(), query.per_page, query.descending), (20, 10, true));
+        assert_eq!([0, 1, 10, 11].map(|total| query.meta(total).last_page), [1, 1, 1, 2]);
+        let last = PageQuery::new(Some(200), Some(compliance_api::MAX_ID), SortDirection::Asc);
+        assert!(last.offset() > 0);
+    }
+
+    #[test]
     fn open_ranges_default_to_first_and_last_day() {
         assert_eq!(days(None, None), None);
         assert_eq!(days(Some("1970-01-02"), None), Some((1, LAST_DAY)));

@@ -91,3 +91,36 @@ fn encoded(incident: &IncidentInput) -> Vec<u8> {
 fn number(message: &Message, name: &str) -> u8 {
     message.field(name).map_or(0, |field| field.number as u8)
 }
+
+#[cfg(test)]
+mod tests {
+    use compliance_api::v1::{CaseInput, IncidentInput, OpenCaseRequest};
+
+    use super::OpenedWith;
+
+    #[test]
+    fn differences_list_changed_fields() {
+        let case = |worker: &str, tags: &[&str]| CaseInput {
+            client_affiliate_id: Some("A".to_owned()),
+            case_worker: Some(worker.to_owned()),
+            tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            ..CaseInput::default()
+        };
+        let request = |case: CaseInput| OpenCaseRequest { case: Some(case), ..OpenCaseRequest::default() };
+        let opened = OpenedWith::of(&request(case("", &["a"])));
+        let differences = |other: &OpenCaseRequest| OpenedWith::of(other).differences(Some(opened.as_bytes()));
+        assert_eq!(opened.as_bytes().len(), 10);
+        // An empty string counts as absent.
+        assert_eq!(differences(&request(CaseInput { case_worker: None, ..case("", &["a"]) })), [""; 0]);
+        assert_eq!(differences(&request(case("B", &["a", "b"]))), ["case.case_worker", "case.tags"]);
+        let incidents = vec![IncidentInput { reference: Some("r".to_owned()), ..IncidentInput::default() }];
+        let with_empty_text = vec![IncidentInput { infraction_type: Some(String::new()), ..incidents[0].clone() }];
+        let more = OpenCaseRequest { incidents, dates_as_given: Some(true), ..request(case("", &["a"])) };
+        assert_eq!(differences(&more), ["incidents", "dates_as_given"]);
+        assert_eq!(opened.differences(Some(OpenedWith::of(&more).as_bytes())), ["incidents", "dates_as_given"]);
+        let same = OpenCaseRequest { incidents: with_empty_text, ..more.clone() };
+        assert_eq!(OpenedWith::of(&more), OpenedWith::of(&same));
+        // Cases opened by an earlier version have no digests.
+        assert_eq!(OpenedWith::of(&more).differences(None), [""; 0]);
+    }
+}

@@ -217,3 +217,18 @@ pub(super) async fn reopen(
         apply(company, request.id, change, &request.etag, Some(&ended), None).await?;
     Ok(ReopenCaseResponse { case_id: request.id, changed, etag, affiliate_etag })
 }
+
+#[cfg(test)]
+mod tests {
+    use compliance_api::catalogue::Vocabulary::{CaseStatus, RiskLevel};
+
+    use super::{CLOSED, OPEN, RESOLVED};
+
+    #[test]
+    fn hard_coded_ids_match_the_catalogue() {
+        let statuses = [1, OPEN, RESOLVED, *CLOSED.start(), *CLOSED.end()];
+        let names = statuses.map(|id| CaseStatus.default_name(id).unwrap());
+        assert_eq!(names, ["New", "Open", "Resolved", "Closed", "Duplicate"]);
+        assert_eq!([3, 4].map(|id| RiskLevel.default_name(id).unwrap()), ["High", "Critical"]);
+    }
+}

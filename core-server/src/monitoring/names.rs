@@ -133,3 +133,29 @@ impl CompanyNames {
         violations.report(path, |label| format!("The selected {label} is invalid. It must be one of: {known}{more}."));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn infraction_names_resolve_within_their_type() {
+        let own = |vocabulary: Vocabulary, id, name: &str, parent| OwnName {
+            vocabulary: vocabulary as i16,
+            id,
+            name: name.to_owned(),
+            parent,
+        };
+        let names = CompanyNames::new(vec![
+            own(Vocabulary::InfractionType, 1000, "Tax", None),
+            own(Vocabulary::InfractionName, 1001, "weight loss", Some(1000)),
+        ]);
+        assert_eq!(names.id(Vocabulary::InfractionName, Some(2), "weight loss"), Some(8));
+        assert_eq!(names.id(Vocabulary::InfractionName, Some(1000), "weight loss"), Some(1001));
+        assert_eq!(names.id(Vocabulary::InfractionName, Some(1), "weight loss"), None);
+        let mut violations = Violations::new();
+        names.resolve_infraction(&mut violations, "", Some("Tax"), Some("evasion"));
+        let violation = violations.iter().next().unwrap();
+        assert_eq!(violation.message, "The selected infraction name is invalid. It must be one of: weight loss.");
+    }
+}

@@ -17,3 +17,16 @@ async fn company_call_limits_override_the_default() {
         assert_eq!(error.message, "The company has reached its limit for open watches: 2000.");
     }
 }
+
+#[test]
+fn unlabelled_companies_count_as_other() {
+    let company_limits = vec!["9:in-flight=4".parse().unwrap(), "9:rate-limit=4/s".parse().unwrap()];
+    let usage = Usage::new(&CoreSettings { company_limits, company_metrics: 2, ..CoreSettings::default() });
+    for company in [1, 2, 1, 9, 3] {
+        usage.of(company);
+    }
+    let mut labelled: Vec<i64> = usage.companies.read().keys().copied().collect();
+    labelled.sort_unstable();
+    assert_eq!(labelled, [1, 9]);
+    assert!(Arc::ptr_eq(&usage.of(2), &usage.other) && !Arc::ptr_eq(&usage.of(1), &usage.other));
+}

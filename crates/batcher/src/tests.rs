@@ -150,6 +150,15 @@ async fn waiting_requests_form_one_batch() {
     assert_eq!(double.batches().iter().map(Vec::len).collect::<Vec<_>>(), [1, 49]);
 }
 
+#[tokio::test]
+async fn simultaneous_requests_form_one_batch() {
+    let (double, batcher) = batcher(LIMITS);
+    let calls = calls(&batcher, 100..150);
+    double.allow(1);
+    assert_doubled(calls).await;
+    assert_eq!(double.batches().len(), 1);
+}
+
 /// A ready task sends the second request after the dispatcher has received the first.
 #[tokio::test]
 async fn batches_include_requests_sent_during_yield() {
@@ -205,6 +214,15 @@ fn limits_allow_one_batch_per_two_cores() {
     assert_eq!(BatchLimits::for_this_machine(16, 7), limits(here, 16));
 }
 
+#[tokio::test]
+async fn batch_size_is_limited() {
+    let (double, batcher) = batcher(BatchLimits { max_batch: 20, ..LIMITS });
+    let calls = calls(&batcher, 100..150);
+    double.allow(3);
+    assert_doubled(calls).await;
+    assert_eq!(double.batches().iter().map(Vec::len).collect::<Vec<_>>(), [20, 20, 10]);
+}
+
 /// The cancelled requests sit between others of the same batch, so matching responses by index would misroute them.
 #[tokio::test]
 async fn batches_exclude_cancelled_requests() {
@@ -253,6 +271,17 @@ async fn panicking_batches_fail_only_their_callers() {
     assert_eq!(first.await.unwrap(), Ok(2));
     assert_eq!(unlucky.await.unwrap(), Err(BatchError::Closed));
     assert_eq!(last.await.unwrap(), Ok(6));
+}
+
+#[tokio::test]
+async fn slow_batches_delay_only_their_callers() {
+    let (double, batcher) = batcher(BatchLimits { slow_after: Duration::from_millis(1), ..LIMITS });
+    let slow = call(&batcher, 1);
+    double.until_started(1).await;
+    let second = call(&batcher, 2);
+    double.until_started(2).await;
+    double.allow(2);
+    assert_eq!((slow.await.unwrap(), second.await.unwrap()), (Ok(2), Ok(4)));
 }
 
 #[tokio::test]

@@ -239,7 +239,7 @@ mod tests {
             (state >> 33) as usize % below
         };
         let (mut accepted, mut refused) = (0, 0);
-        for _ in 0..20_000 {
+        for _ in 0..200_000 {
             let of_update = random(4) > 0;
             let mut encoded = if of_update { good.clone() } else { ids.clone() };
             for _ in 0..=random(3) {

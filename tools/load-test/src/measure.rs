@@ -142,3 +142,79 @@ fn tally(errors: &mut BTreeMap<String, u64>, message: String, number: u64) {
 fn histogram() -> anyhow::Result<Histogram<u64>> {
     Histogram::new_with_bounds(1, 60_000_000_000, 3).context("cannot count the latencies")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicU64, Ordering},
+        },
+        time::Duration,
+    };
+
+    use super::{MESSAGES, Worker, measure};
+
+    /// Counts requests of two milliseconds. The first `failures` requests fail with different messages.
+    #[derive(Default)]
+    struct Nap {
+        failures: u64,
+        made: Arc<AtomicU64>,
+    }
+
+    fn failing(failures: u64) -> Nap {
+        Nap { failures, ..Nap::default() }
+    }
+
+    impl Worker for Nap {
+        async fn once(&mut self) -> anyhow::Result<()> {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+            self.made.fetch_add(1, Ordering::Relaxed);
+            if self.failures == 0 {
+                return Ok(());
+            }
+            self.failures -= 1;
+            Err(anyhow::anyhow!("error {}", self.failures))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn warm_up_is_excluded_from_latencies() {
+        let warm_up = Duration::from_millis(200);
+        let worker = failing(0);
+        let made = Arc::clone(&worker.made);
+        let measured = measure(warm_up, vec![worker], 0.5, None, || made.load(Ordering::Relaxed)).await.unwrap();
+        let [before, after] = measured.meter;
+        assert!(before >= 90 && measured.latencies.len() <= after - before + 1, "{measured:?}");
+        assert!(measured.check().is_ok() && measured.rate() > 200.0);
+        assert!(measured.milliseconds(0.5) >= 2.0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn rate_limits_requests_per_second() {
+        let measured = measure(Duration::ZERO, vec![failing(0), failing(0)], 2.0, Some(100.0), || ()).await.unwrap();
+        let requests = measured.latencies.len();
+        assert!((190..=201).contains(&requests), "{requests}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn slow_service_does_not_prolong_the_run() {
+        let start = tokio::time::Instant::now();
+        let measured = measure(Duration::ZERO, vec![failing(0)], 1.0, Some(10_000.0), || ()).await.unwrap();
+        assert!(start.elapsed() < Duration::from_secs(2) && measured.milliseconds(1.0) > 100.0, "{measured:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn errors_are_counted_by_message() {
+        let measured = measure(Duration::ZERO, vec![failing(2), failing(1)], 60.0, None, || ()).await.unwrap();
+        assert_eq!(measured.errors, [("error 0".to_owned(), 2), ("error 1".to_owned(), 1)].into());
+        assert_eq!(measured.check().unwrap_err().to_string(), "3 errors, such as: error 0");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn excess_error_messages_are_counted_together() {
+        let workers = vec![failing(MESSAGES as u64 + 5)];
+        let measured = measure(Duration::ZERO, workers, 60.0, None, || ()).await.unwrap();
+        assert_eq!((measured.errors.len(), measured.errors["other errors"]), (MESSAGES + 1, 5));
+    }
+}

@@ -1,4 +1,4 @@
-use compliance_api::v1::ResultCode;
+use compliance_api::{rules::check, v1::ResultCode};
 
 use super::*;
 
@@ -41,4 +41,25 @@ fn observations_are_merged_by_url() {
     }
     let outcomes: Vec<Outcome> = chunk.checked.join(vec![Outcome::default(); 6]).unwrap();
     assert_eq!(outcomes[6].violations.iter().next().unwrap().path, "url");
+}
+
+#[test]
+fn clearing_a_field_clears_its_column() {
+    let fields = UrlObservation::FIELDS.iter().filter(|field| field.name != URL);
+    for field in fields {
+        let observation = UrlObservation {
+            url: Some("https://example.org".to_owned()),
+            clear: vec![field.name.to_owned()],
+            ..UrlObservation::default()
+        };
+        let mut violations = check(&observation);
+        let row = Row::new(&CompanyNames::default(), &mut violations, observation);
+        if violations.is_empty() {
+            let column = if is_affiliate(field.name) { "affiliate_id" } else { field.column.name };
+            assert_eq!(row.observation.cleared, [column]);
+        } else {
+            let names = ["incident_status", "disabled", "discovery_date"];
+            assert!(names.contains(&field.name), "{violations:?}");
+        }
+    }
 }
