@@ -23,6 +23,25 @@ fn affiliate(number: usize) -> String {
     )
 }
 
+/// Adds searches to a case: queries, and queries that only REST can express, each with the numbers of the records that it finds.
+fn with_searches(
+    mut case: Case,
+    resource: &str,
+    name: &str,
+    record: fn(usize) -> String,
+    [queries, encoded]: [&[(&str, &[usize])]; 2],
+) -> Case {
+    for (number, (query, numbers)) in queries.iter().chain(encoded).enumerate() {
+        let data: Vec<String> = numbers.iter().map(|number| record(*number)).collect();
+        let expected = found(&format!("{name} found"), &format!("[{}]", data.join(",")));
+        case = case.get(&format!("/{resource}:search?{query}"), expected);
+        if number >= queries.len() {
+            case = case.only_rest();
+        }
+    }
+    case
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn affiliate_search_matches_words() {
     // Queries and the affiliates they find.
@@ -58,16 +77,8 @@ async fn affiliate_search_matches_words() {
         ("q=&q=zz&q=zz&limit=", &[4]),
     ];
     let given = Case::new("affiliates are found by words");
-    let mut case = AFFILIATES.iter().fold(given, |case, (id, name)| case.given_affiliate(id, name));
-    for (number, (query, numbers)) in queries.iter().chain(encoded).enumerate() {
-        let data: Vec<String> = numbers.iter().map(|number| affiliate(*number)).collect();
-        let expected = found("Affiliates found", &format!("[{}]", data.join(",")));
-        case = case.get(&format!("/affiliates:search?{query}"), expected);
-        if number >= queries.len() {
-            case = case.only_rest();
-        }
-    }
-    run_table(vec![case]).await;
+    let case = AFFILIATES.iter().fold(given, |case, (id, name)| case.given_affiliate(id, name));
+    run_table(vec![with_searches(case, "affiliates", "Affiliates", affiliate, [queries, encoded])]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -257,16 +268,7 @@ async fn url_search_matches_partial_urls() {
         ("q=nothing", &[]),
     ];
     let encoded: &[(&str, &[usize])] = &[("q=100%2525", &[1]), ("q=%3Fid%3D1", &[1]), ("q=ex%25le", &[])];
-    let mut case = given_urls();
-    for (number, (query, numbers)) in queries.iter().chain(encoded).enumerate() {
-        let data: Vec<String> = numbers.iter().map(|number| url(*number)).collect();
-        let expected = found("URLs found", &format!("[{}]", data.join(",")));
-        case = case.get(&format!("/urls:search?{query}"), expected);
-        if number >= queries.len() {
-            case = case.only_rest();
-        }
-    }
-    run_table(vec![case]).await;
+    run_table(vec![with_searches(given_urls(), "urls", "URLs", url, [queries, encoded])]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
