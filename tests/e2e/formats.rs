@@ -26,7 +26,7 @@ const RECORDS: &str = "
             discovery_date, transcription_text)
         select $1, n, 'https://a.example/' || n, sha256(n::text::bytea), 'a.example', 1 + n % 6, n % 4 = 0, 1 + n % 5,
             case when n % 3 = 0 then 1 + n % 160 end, timestamptz '2024-01-01Z' + (n * 7 % 100) * interval '1 day',
-            case when n % 40 = 0 then repeat('long ', 100000) end
+            case when n % 40 = 0 then repeat('long ', 20000) end
         from generate_series(1, 250) n;
     insert into infractions (company_id, url_id, infraction_type_id, infraction_name_id)
         select $1, n, 2, 8 from generate_series(1, 250, 3) n;

@@ -35,20 +35,18 @@ use tokio::task::JoinSet;
 
 use self::{plan::Plan, run::Ended, world::World};
 
-/// Number of interleavings in a short run, and with `COMPLIANCE_LONG_TESTS=1`.
-const FEW: u64 = 250;
-const MANY: u64 = 10_000;
+/// Number of interleavings.
+const COUNT: u64 = 1_000;
 /// Concurrent interleavings.
 const WORKERS: u64 = 20;
 
 /// Returns the number of interleavings, the seed, and the first interleaving. `COMPLIANCE_MODEL_SEED=SEED` repeats a run, and
 /// `SEED:NUMBER` repeats one interleaving.
 fn chosen() -> (u64, u64, u64) {
-    let count = if test_support::long_tests() { MANY } else { FEW };
-    let Ok(given) = std::env::var("COMPLIANCE_MODEL_SEED") else { return (count, 1, 0) };
+    let Ok(given) = std::env::var("COMPLIANCE_MODEL_SEED") else { return (COUNT, 1, 0) };
     match given.split_once(':') {
         Some((seed, number)) => (1, seed.parse().unwrap(), number.parse().unwrap()),
-        None => (count, given.parse().unwrap(), 0),
+        None => (COUNT, given.parse().unwrap(), 0),
     }
 }
 

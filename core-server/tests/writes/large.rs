@@ -60,6 +60,7 @@ async fn observe(clients: &mut GrpcClients, items: usize, observation: impl Fn(u
 
 /// The first write plans the triggers' statements, before any row is updated.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn observation_batches_scale_linearly() {
     compare(observations_of).await;
 }
@@ -91,6 +92,7 @@ async fn observations_of(items: usize) -> Steps {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn case_and_infraction_batches_scale_linearly() {
     compare(cases_and_infractions_of).await;
 }
@@ -133,6 +135,7 @@ async fn cases_and_infractions_of(items: usize) -> Steps {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn duplicate_item_batches_scale_linearly() {
     compare(equal_items_of).await;
 }
@@ -158,6 +161,7 @@ async fn equal_items_of(items: usize) -> Steps {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn incident_batches_scale_linearly() {
     compare(incidents_of).await;
 }
@@ -217,6 +221,7 @@ async fn incidents_of(items: usize) -> Steps {
 
 /// Half of the names are types, and the others belong to types in the same request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a long test: tools/scripts/test-long runs it"]
 async fn vocabulary_batches_scale_linearly() {
     compare(names_of).await;
 }

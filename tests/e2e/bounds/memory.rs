@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use compliance_api::error::{Error, Reason};
 use sqlx::PgPool;
-use test_support::{RestClient, ServerProcess, fresh_database, long_tests, new_company, token};
+use test_support::{RestClient, ServerProcess, fresh_database, new_company, token};
 
 use super::{
     encoded::{ADD_URLS, CREATE, empty_items, refused},
@@ -28,16 +28,12 @@ async fn request_bodies_use_bounded_memory() {
     let objects = |list: &str, items: usize| format!(r#"{{"{list}":[{}{{}}]}}"#, "{},".repeat(items - 1)).into_bytes();
     let notes = format!(r#"{{"notes":"{}"}}"#, "x".repeat(3000));
     let notes = format!(r#"{{"affiliates":[{}]}}"#, vec![notes; 6000].join(",")).into_bytes();
-    let clients = [(&rest, "in-process core"), (&remote, "remote core")];
-    for (client, name) in &clients[..if long_tests() { 2 } else { 1 }] {
+    for (client, name) in [(&rest, "in-process core"), (&remote, "remote core")] {
         for (attack, body) in [
             ("533,000 objects", objects("affiliates", 533_000)),
             ("100,000 objects", objects("affiliates", 100_000)),
             ("18 MB of notes", notes.clone()),
         ] {
-            if attack.ends_with("notes") && !long_tests() {
-                continue;
-            }
             measure(&server, &rest, &format!("{name}: {attack}"), 8, async |number| {
                 // Three companies make the calls. Together, their shares exceed the total memory.
                 let token = token([company, others[0], others[1]][number % 3]);
@@ -53,9 +49,6 @@ async fn request_bodies_use_bounded_memory() {
         ("100,000 items", CREATE, empty_items(100_000), &full),
         ("60 MB", CREATE, [&[0x0a, 0x80, 0x80, 0x80, 0x1c][..], &vec![0x20; 0x0380_0000]].concat(), &full),
     ] {
-        if attack.ends_with("MB") && !long_tests() {
-            continue;
-        }
         measure(&server, &rest, &format!("gRPC: {attack}"), 8, async |number| {
             let token = token([company, others[0], others[1]][number % 3]);
             let core = Core::connect(server.grpc()).await;
@@ -77,7 +70,7 @@ async fn large_records_use_bounded_memory() {
     assert_eq!(rest.get("/urls").await.status, 200);
     let pool = PgPool::connect_with(database.options.clone()).await.unwrap();
     add_transcripts(&pool, company, 20).await;
-    let callers = if long_tests() { 200 } else { 60 };
+    let callers = 200;
     for (client, name) in [(&rest, "in-process core"), (&remote, "remote core")] {
         let name = format!("{name}: {callers} reads of 4 MiB");
         measure(&server, &rest, &name, callers, async |number| {

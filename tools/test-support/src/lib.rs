@@ -62,8 +62,3 @@ pub use tokens::{
 };
 #[cfg(feature = "core")]
 pub use webhook_receiver::{Reaction, Received, WebhookReceiver};
-
-/// Returns whether long tests run in full (`COMPLIANCE_LONG_TESTS=1`).
-pub fn long_tests() -> bool {
-    std::env::var_os("COMPLIANCE_LONG_TESTS").is_some_and(|value| value == "1")
-}
