@@ -221,8 +221,11 @@ fn is_of_values(constraint: &str) -> bool {
 
 /// Returns whether a SQLSTATE means that the server is unavailable.
 ///
-/// The server is down, shutting down, full, or now a standby. Or its database is being replaced, and has a different name (`invalid_catalog_name`)
-/// or rejects connections (`object_not_in_prerequisite_state`).
+/// The server is down, shutting down, full, or now a standby. Or it rejects the password of a new connection, because the password is being
+/// replaced (`invalid_password`, `invalid_authorization_specification`). Or its database is being replaced, and has a different name
+/// (`invalid_catalog_name`) or rejects connections (`object_not_in_prerequisite_state`).
 fn is_unavailable(code: &str) -> bool {
-    code.starts_with("08") || code.starts_with("57P0") || matches!(code, "53300" | READ_ONLY | "3D000" | "55000")
+    code.starts_with("08")
+        || code.starts_with("57P0")
+        || matches!(code, "28000" | "28P01" | "3D000" | "53300" | "55000" | READ_ONLY)
 }
